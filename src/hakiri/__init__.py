@@ -1,0 +1,5 @@
+"""Hakiri: declarative ingestion for the lakehouse."""
+
+from importlib.metadata import version
+
+__version__ = version("hakiri")

@@ -1,0 +1,529 @@
+"""Every failure Hakiri reports is a class of this one tree, with a code, a place, a way out and a recovery.
+
+HakiriError
+├── ManifestError                HK1xx  a manifest, or a request about one
+│   ├── InvalidProject           HK100  everything that is wrong with a project, at once
+│   ├── UnreadableManifest       HK101  not a TOML or JSON document
+│   ├── WrongValue               HK102  a value that cannot be meant
+│   ├── MissingKey               HK103
+│   ├── UnknownKey               HK104
+│   ├── DuplicatePipeline        HK105  one id, two definitions
+│   ├── SecretInClear            HK106  a literal where a reference belongs
+│   ├── UndeclaredSecret         HK107  a reference the pipeline does not declare
+│   ├── UnknownConnector         HK108  (a warning: it may be installed elsewhere)
+│   ├── ProjectNotFound          HK109
+│   ├── PipelineNotFound         HK110
+│   ├── PipelineExists           HK111
+│   ├── EditRefused              HK112  the edit would make the project invalid
+│   ├── UnresolvedReference      HK113  `${env:X}` or `${secret:X}` with nothing behind it
+│   └── ManifestChanged          HK114  a file changed between being read and being replaced
+├── EngineError                  HK2xx  Spark, Java and the Delta jars
+│   ├── SparkMissing             HK201
+│   ├── JavaMissing              HK202
+│   ├── JarsUnavailable          HK203
+│   ├── SessionFailed            HK204
+│   └── SessionUnreachable       HK205
+└── Bug                          HK900  ours: a failure nobody foresaw
+
+The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, ClassVar, Literal
+
+MAX_TEXT = 2_000
+MAX_PROBLEMS = 50
+
+
+class Recovery(StrEnum):
+    """What whoever catches an error does about it."""
+
+    FIX = "fix"  # a person changes something
+    RETRY = "retry"  # the same call may succeed later
+    YIELD = "yield"  # another worker has it
+    REPORT = "report"  # our bug
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file, as editors and terminals link it."""
+
+    file: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+@dataclass(eq=False, kw_only=True)
+class HakiriError(Exception):
+    """The root: facts are fields, and the text is made of them."""
+
+    code: ClassVar[str]
+    recovery: ClassVar[Recovery] = Recovery.FIX
+    severity: ClassVar[Literal["error", "warning"]] = "error"
+
+    def message(self) -> str:
+        raise TypeError(f"{type(self).__name__} has no message of its own")
+
+    def places(self) -> tuple[Place, ...]:
+        return ()
+
+    def help(self) -> str | None:
+        return None
+
+    def heading(self) -> str:
+        return f"{self.severity}[{self.code}]: {self.message()}"
+
+    def text(self) -> str:
+        """The whole report, as a terminal shows it."""
+        lines = [self.heading()]
+        lines += [f"  --> {place}" for place in self.places()]
+        if advice := self.help():
+            lines.append(f"help: {advice}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.message()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        facts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _rebuild, (type(self), facts)
+
+
+# --- manifests ---------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class ManifestError(HakiriError):
+    """A manifest, or a request about one, that a person has to change."""
+
+
+@dataclass(eq=False, kw_only=True)
+class InvalidProject(ManifestError):
+    """Everything wrong with a project, reported at once."""
+
+    code = "HK100"
+    problems: tuple[ManifestError, ...]
+
+    def message(self) -> str:
+        count = len(self.problems)
+        return f"{count} {'problem' if count == 1 else 'problems'} in the project's manifests"
+
+    def text(self) -> str:
+        shown = [problem.text() for problem in self.problems[:MAX_PROBLEMS]]
+        hidden = len(self.problems) - len(shown)
+        if hidden:
+            shown.append(f"... and {hidden} more")
+        return "\n\n".join([*shown, f"error: {self.message()}"])
+
+
+@dataclass(eq=False, kw_only=True)
+class LocatedError(ManifestError):
+    """A manifest error with the one line it stands on."""
+
+    place: Place
+
+    def places(self) -> tuple[Place, ...]:
+        return (self.place,)
+
+
+@dataclass(eq=False, kw_only=True)
+class UnreadableManifest(LocatedError):
+    """The file is not a document of its format."""
+
+    code = "HK101"
+    reason: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return self.reason
+
+    def help(self) -> str | None:
+        return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class WrongValue(LocatedError):
+    """A key whose value cannot be meant."""
+
+    code = "HK102"
+    key: str
+    reason: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return f"`{self.key}`: {self.reason}" if self.key else self.reason
+
+    def help(self) -> str | None:
+        return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class MissingKey(LocatedError):
+    """A key that has to be there."""
+
+    code = "HK103"
+    key: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return f"`{self.key}` is missing"
+
+    def help(self) -> str | None:
+        return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownKey(LocatedError):
+    """A key nobody reads, most often a misspelt one."""
+
+    code = "HK104"
+    key: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"unknown key `{self.key}`"
+
+    def help(self) -> str | None:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return f"known keys here: {', '.join(self.known)}" if self.known else None
+
+
+@dataclass(eq=False, kw_only=True)
+class DuplicatePipeline(ManifestError):
+    """One pipeline id with several definitions."""
+
+    code = "HK105"
+    pipeline: str
+    found: tuple[Place, ...]
+
+    def message(self) -> str:
+        count = {2: "two"}.get(len(self.found), str(len(self.found)))
+        return f"pipeline `{self.pipeline}` defined in {count} places"
+
+    def places(self) -> tuple[Place, ...]:
+        return self.found
+
+    def help(self) -> str:
+        return f"keep one source of truth; run `hakiri pipeline convert {self.pipeline} --to json` to migrate"
+
+    def text(self) -> str:
+        return "\n".join([f"error: {self.message()}:", *(f"  {place}" for place in self.found), f"hint: {self.help()}"])
+
+
+@dataclass(eq=False, kw_only=True)
+class SecretInClear(LocatedError):
+    """A password, key or token written into a manifest. The value itself is never repeated."""
+
+    code = "HK106"
+    key: str
+    suggestion: str
+
+    def message(self) -> str:
+        return f"`{self.key}` holds a secret in clear"
+
+    def help(self) -> str:
+        return f"write {self.suggestion} and list the name under `secrets`; then change the secret, git has seen it"
+
+
+@dataclass(eq=False, kw_only=True)
+class UndeclaredSecret(LocatedError):
+    """A secret that is used and not declared, so no reviewer would see it."""
+
+    code = "HK107"
+    key: str
+    secret: str
+
+    def message(self) -> str:
+        return f"`{self.key}` uses the secret `{self.secret}`, which the pipeline does not declare"
+
+    def help(self) -> str:
+        return f'add `secrets = ["{self.secret}"]` to the pipeline'
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownConnector(LocatedError):
+    """A connector that is not installed here."""
+
+    code = "HK108"
+    severity = "warning"
+    connector: str
+    installed: tuple[str, ...]
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"no connector `{self.connector}` is installed here"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return f"installed: {', '.join(self.installed)}; others come from packages that offer `hakiri.connectors`"
+
+
+@dataclass(eq=False, kw_only=True)
+class ProjectNotFound(ManifestError):
+    """No hakiri.toml where it was looked for."""
+
+    code = "HK109"
+    looked_in: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"no hakiri.toml found; looked in {', '.join(self.looked_in)}"
+
+    def help(self) -> str:
+        return "run `hakiri init DIR` to make a project, or name one with `--project DIR`"
+
+
+@dataclass(eq=False, kw_only=True)
+class PipelineNotFound(ManifestError):
+    """An id the project does not have."""
+
+    code = "HK110"
+    pipeline: str
+    known: tuple[str, ...]
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"the project has no pipeline `{self.pipeline}`"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return "`hakiri pipeline list` shows what there is"
+
+
+@dataclass(eq=False, kw_only=True)
+class PipelineExists(ManifestError):
+    """A new pipeline, or a new file, whose name is taken."""
+
+    code = "HK111"
+    pipeline: str
+    place: Place
+    advice: str = "choose another id, or change the one that is there with `hakiri pipeline edit`"
+
+    def message(self) -> str:
+        return f"`{self.pipeline}` is already there"
+
+    def places(self) -> tuple[Place, ...]:
+        return (self.place,)
+
+    def help(self) -> str:
+        return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class EditRefused(ManifestError):
+    """An edit that was not made, because the project would have been invalid after it."""
+
+    code = "HK112"
+    problems: tuple[ManifestError, ...] = ()
+    reason: str = "the project would be invalid after this edit, so nothing was written"
+    advice: str | None = None
+
+    def message(self) -> str:
+        return self.reason
+
+    def help(self) -> str | None:
+        return self.advice
+
+    def text(self) -> str:
+        return "\n\n".join([*(problem.text() for problem in self.problems[:MAX_PROBLEMS]), super().text()])
+
+
+@dataclass(eq=False, kw_only=True)
+class UnresolvedReference(ManifestError):
+    """A reference with nothing behind it on this machine."""
+
+    code = "HK113"
+    reference: str
+    tried: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"nothing is set for {self.reference}"
+
+    def help(self) -> str:
+        return f"set {' or '.join(self.tried)}"
+
+
+@dataclass(eq=False, kw_only=True)
+class ManifestChanged(ManifestError):
+    """A file that someone else wrote while we were about to replace it."""
+
+    code = "HK114"
+    recovery = Recovery.RETRY
+    place: Place
+
+    def message(self) -> str:
+        return "the file changed while it was being edited, so nothing was written"
+
+    def places(self) -> tuple[Place, ...]:
+        return (self.place,)
+
+    def help(self) -> str:
+        return "run the command again"
+
+
+# --- the engine --------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class EngineError(HakiriError):
+    """Spark, Java or the Delta jars."""
+
+
+@dataclass(eq=False, kw_only=True)
+class SparkMissing(EngineError):
+    """PySpark is not installed in this environment."""
+
+    code = "HK201"
+    wanted: str = "pyspark"
+
+    def message(self) -> str:
+        return f"`{self.wanted}` is not installed in this environment"
+
+    def help(self) -> str:
+        return "install `hakiri[local]` for an embedded Spark, or `hakiri[databricks-connect]` for a workspace's"
+
+
+@dataclass(eq=False, kw_only=True)
+class JavaMissing(EngineError):
+    """No Java that Spark can run on."""
+
+    code = "HK202"
+    tried: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"no Java 17 or newer found; tried {'; '.join(self.tried)}"
+
+    def help(self) -> str:
+        return "install `hakiri[local]`, which brings a Java, or point JAVA_HOME at one"
+
+
+@dataclass(eq=False, kw_only=True)
+class JarsUnavailable(EngineError):
+    """Delta's jars are neither in the cache nor to be had."""
+
+    code = "HK203"
+    recovery = Recovery.RETRY
+    wanted: tuple[str, ...]
+    tried: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"cannot get {', '.join(self.wanted)}; tried {'; '.join(self.tried)}"
+
+    def help(self) -> str:
+        return "run once with a network, or set HAKIRI_JARS to a folder that holds them"
+
+
+@dataclass(eq=False, kw_only=True)
+class SessionFailed(EngineError):
+    """Spark did not start, or does not do what Hakiri needs."""
+
+    code = "HK204"
+    recovery = Recovery.RETRY
+    reason: str
+    log: str | None = None
+
+    def message(self) -> str:
+        return self.reason
+
+    def help(self) -> str:
+        return f"the whole story is in {self.log}" if self.log else "run `hakiri doctor`"
+
+
+@dataclass(eq=False, kw_only=True)
+class SessionUnreachable(EngineError):
+    """No Spark Connect server, or no workspace, at the given address."""
+
+    code = "HK205"
+    recovery = Recovery.RETRY
+    remote: str
+    reason: str
+
+    def message(self) -> str:
+        return f"no Spark session at {self.remote}: {self.reason}"
+
+    def help(self) -> str:
+        return "check SPARK_REMOTE or `[engine] remote`, and that the server is up"
+
+
+# --- ours --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class Bug(HakiriError):
+    """A failure nobody foresaw: the traceback is in the log, the terminal gets one line."""
+
+    code = "HK900"
+    recovery = Recovery.REPORT
+    kind: str
+    detail: str
+    log: str | None = None
+
+    def message(self) -> str:
+        return f"internal error: {self.kind}: {self.detail}"
+
+    def help(self) -> str:
+        where = f", and attach {self.log}" if self.log else ""
+        return f"this is a bug in Hakiri; please report it{where}"
+
+
+# --- reading an error --------------------------------------------------------------------------
+
+
+def render(error: HakiriError) -> str:
+    """The bounded text of an error, with every known secret masked."""
+    return mask(_bound(error.text(), MAX_TEXT * (MAX_PROBLEMS if hasattr(error, "problems") else 1)))
+
+
+def as_json(error: HakiriError) -> dict[str, Any]:
+    """The same facts as `render`, for programs."""
+    facts: dict[str, Any] = {
+        "code": error.code,
+        "severity": error.severity,
+        "message": mask(_bound(error.message(), MAX_TEXT)),
+        "places": [{"file": place.file, "line": place.line} for place in error.places()],
+        "help": mask(advice) if (advice := error.help()) else None,
+        "recovery": error.recovery.value,
+    }
+    problems: Iterable[HakiriError] | None = getattr(error, "problems", None)
+    if problems is not None:
+        facts["problems"] = [as_json(problem) for problem in problems]
+    return facts
+
+
+def conceal(secret: str) -> None:
+    """From now on `mask` hides this value. Repeats change nothing; values too short to be secrets are ignored."""
+    if len(secret) >= _SHORTEST_SECRET:
+        _concealed.known.add(secret)
+
+
+def mask(text: str) -> str:
+    """The text with every concealed value replaced."""
+    for secret in sorted(_concealed.known, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
+
+
+@dataclass(slots=True)
+class _Concealed:
+    known: set[str] = field(default_factory=set)
+
+
+_concealed = _Concealed()
+_SHORTEST_SECRET = 4
+
+
+def _bound(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text) - limit} more characters)"
+
+
+def _rebuild(kind: type[HakiriError], facts: dict[str, Any]) -> HakiriError:
+    return kind(**facts)

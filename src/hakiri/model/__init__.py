@@ -1,0 +1,1 @@
+"""The nouns that two rooms share."""

