@@ -1,0 +1,1 @@
+"""Manifests: read, checked, merged by id, frozen, edited and described."""

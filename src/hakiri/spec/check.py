@@ -1,0 +1,208 @@
+"""A manifest whose parts are well-formed also makes sense as a whole, as far as that can be told without contact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from hakiri.errors import ManifestError, Place, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
+from hakiri.model.source import CursorKind
+from hakiri.spec.faults import guess, key_name
+from hakiri.spec.lines import KeyPath
+from hakiri.spec.load import LoadMode, LoadSpec
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.spec.project import CatalogBackend, ProjectSpec
+from hakiri.spec.reference import holds_secret, is_malformed, references_in, texts_in
+
+Where = Callable[[KeyPath], Place]
+Connectors = Mapping[str, CursorKind | None]
+
+# Which keys a load mode uses, beyond hooks.
+_KEYS_OF_MODE = {
+    LoadMode.APPEND: frozenset[str](),
+    LoadMode.TRUNCATE: frozenset[str](),
+    LoadMode.BLUE_GREEN: frozenset[str](),
+    LoadMode.UPSERT: frozenset({"upsert_key"}),
+    LoadMode.INCREMENTAL_WATERMARK: frozenset({"watermark_column"}),
+    LoadMode.CDC_MIRROR: frozenset({"upsert_key", "sequence_by"}),
+}
+
+
+def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> Iterator[ManifestError]:
+    """Everything that is wrong with a pipeline whose parts are well-formed."""
+
+    def wrong(path: KeyPath, reason: str, advice: str | None = None) -> WrongValue:
+        return WrongValue(place=where(path), key=key_name(path), reason=reason, advice=advice)
+
+    yield from _check_tables(spec, wrong)
+    yield from _check_loads(spec, wrong)
+    yield from _check_columns(spec, wrong)
+    yield from _check_quality(spec, wrong)
+    yield from _check_source(spec, where, wrong, connectors)
+    yield from _check_retry(spec, wrong)
+    yield from _check_triggers(spec, where)
+
+
+def check_texts(data: Mapping[str, Any], where: Where) -> Iterator[ManifestError]:
+    """Every secret in clear and every reference that leads nowhere, in a pipeline as it is written."""
+    listed = data.get("secrets")
+    declared = listed if isinstance(listed, list) else []
+    for path, text in texts_in(dict(data)):
+        yield from _check_text(path, text, where)
+        references = references_in(text)
+        if references and not _may_refer(path):
+            reason = "references are resolved in `config` and in a webhook's `url` only"
+            yield WrongValue(place=where(path), key=key_name(path), reason=reason)
+        for reference in references:
+            if reference.kind == "secret" and reference.name not in declared:
+                yield UndeclaredSecret(place=where(path), key=key_name(path), secret=reference.name)
+
+
+def check_project(spec: ProjectSpec, data: Mapping[str, Any], where: Where) -> Iterator[ManifestError]:
+    """Everything that is wrong with a well-formed hakiri.toml, apart from its pipelines."""
+    is_postgres = spec.catalog.backend is CatalogBackend.POSTGRES
+    if is_postgres and not spec.catalog.url:
+        yield WrongValue(
+            place=where(("catalog", "backend")),
+            key="catalog.backend",
+            reason="postgres needs a `url`",
+            advice='write url = "postgresql://user:${secret:NAME}@host/database"',
+        )
+    misplaced = "path" if is_postgres and spec.catalog.path else "url" if not is_postgres and spec.catalog.url else None
+    if misplaced:
+        reason = f"has no meaning for a {spec.catalog.backend} catalog"
+        yield WrongValue(place=where(("catalog", misplaced)), key=f"catalog.{misplaced}", reason=reason)
+    for path, text in texts_in({key: part for key, part in data.items() if key != "pipeline"}):
+        yield from _check_text(path, text, where)
+
+
+Wrong = Callable[..., WrongValue]
+
+
+def _check_tables(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    seen: set[str] = set()
+    for index, table in enumerate(spec.tables):
+        if table.name.casefold() in seen:
+            yield wrong(("tables", index), f"the table `{table.name}` is named twice")
+        seen.add(table.name.casefold())
+    for index, transform in enumerate(spec.transforms):
+        for name in transform.tables:
+            if name.casefold() not in seen:
+                yield wrong(("transforms", index, "tables"), f"the pipeline has no table `{name}`")
+
+
+def _check_loads(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    yield from _check_unused_keys(spec.load, ("load",), wrong)
+    for index, table in enumerate(spec.tables):
+        if table.load:
+            yield from _check_unused_keys(table.load, ("tables", index, "load"), wrong)
+        path: KeyPath = ("tables", index, "load") if table.load else ("load",)
+        yield from _check_needed_keys(table, table.load or spec.load, path, wrong)
+
+
+def _check_unused_keys(load: LoadSpec, path: KeyPath, wrong: Wrong) -> Iterator[ManifestError]:
+    for key in ("upsert_key", "watermark_column", "sequence_by"):
+        if getattr(load, key) and key not in _KEYS_OF_MODE[load.mode]:
+            yield wrong((*path, key), f"has no meaning for the load mode `{load.mode}`")
+
+
+def _check_needed_keys(table: TableSpec, load: LoadSpec, path: KeyPath, wrong: Wrong) -> Iterator[ManifestError]:
+    at = (*path, "mode")
+    needed = _KEYS_OF_MODE[load.mode]
+    if "upsert_key" in needed and not (load.upsert_key or table.primary_key):
+        yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `upsert_key`, or a `primary_key` of the table")
+    for key in ("watermark_column", "sequence_by"):
+        if key in needed and not getattr(load, key):
+            yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `{key}`")
+
+
+def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    for index, table in enumerate(spec.tables):
+        declared = [column.name for column in table.columns]
+        for name in sorted({name for name in declared if declared.count(name) > 1}):
+            yield wrong(("tables", index, "columns"), f"the column `{name}` is named twice")
+        if not declared or spec.transforms:
+            continue  # all columns are read, or a transform may make more of them
+        for path, column in _columns_used(spec, index, table):
+            if column not in declared:
+                likely = guess(column, declared)
+                advice = f"did you mean `{likely}`?" if likely else None
+                yield wrong(path, f"`{column}` is not among the columns of table `{table.name}`", advice)
+
+
+def _columns_used(spec: PipelineSpec, index: int, table: TableSpec) -> Iterator[tuple[KeyPath, str]]:
+    own: KeyPath = ("tables", index)
+    yield from (((*own, "primary_key"), column) for column in table.primary_key)
+    if incremental := table.incremental or spec.incremental:
+        yield ((*own, "incremental") if table.incremental else ("incremental",)), incremental.column
+    load, path = (table.load, (*own, "load")) if table.load else (spec.load, ("load",))
+    yield from (((*path, "upsert_key"), column) for column in load.upsert_key)
+    for key in ("watermark_column", "sequence_by"):
+        if column := getattr(load, key):
+            yield (*path, key), column
+
+
+def _check_quality(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    level = spec.quality.dataset_level
+    bounded: list[tuple[KeyPath, Any, Any]] = []
+    if level.row_count:
+        bounded.append((("dataset_level", "row_count"), level.row_count.min, level.row_count.max))
+    if level.cardinality:
+        bounded.append(
+            (("dataset_level", "cardinality"), level.cardinality.min_distinct, level.cardinality.max_distinct)
+        )
+    for index, rule in enumerate(spec.quality.row_level):
+        if rule.type == "range":
+            bounded.append((("row_level", index), rule.min, rule.max))
+    for path, low, high in bounded:
+        if low is None and high is None:
+            yield wrong(("quality", *path), "has neither a lower nor an upper bound")
+        elif low is not None and high is not None and low > high:
+            yield wrong(("quality", *path), f"nothing is at least {low} and at most {high}")
+
+
+def _check_source(spec: PipelineSpec, where: Where, wrong: Wrong, connectors: Connectors) -> Iterator[ManifestError]:
+    name = spec.source.connector
+    if name not in connectors:
+        yield UnknownConnector(
+            place=where(("source", "connector")),
+            connector=name,
+            installed=tuple(sorted(connectors)),
+            guess=guess(name, connectors),
+        )
+    kind = spec.source.cursor_kind or connectors.get(name)
+    if kind is CursorKind.OPAQUE_TOKEN and (spec.backfill.parallelism or 1) > 1:
+        yield wrong(
+            ("backfill", "parallelism"),
+            f"`{name}` hands out page tokens that have to be walked in order, so it reads one chunk at a time",
+            "set it to 1, or leave it out",
+        )
+
+
+def _check_retry(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    if spec.retry.initial_delay > spec.retry.max_delay:
+        yield wrong(("retry", "initial_delay"), "is longer than `max_delay`")
+
+
+def _check_triggers(spec: PipelineSpec, where: Where) -> Iterator[ManifestError]:
+    for index, trigger in enumerate(spec.triggers):
+        if trigger.type == "webhook" and trigger.secret not in spec.secrets:
+            path = ("triggers", index, "secret")
+            yield UndeclaredSecret(place=where(path), key=key_name(path), secret=trigger.secret)
+
+
+def _may_refer(path: KeyPath) -> bool:
+    return path[:2] in {("source", "config"), ("destination", "config")} or path[-1] == "url"
+
+
+def _check_text(path: KeyPath, text: str, where: Where) -> Iterator[ManifestError]:
+    if is_malformed(text):
+        yield WrongValue(
+            place=where(path),
+            key=key_name(path),
+            reason="a reference is `${env:NAME}` or `${secret:NAME}`",
+        )
+    name = next((part for part in reversed(path) if isinstance(part, str)), "")
+    if path[0] in {"source", "destination", "catalog", "sync", "engine"} and holds_secret(name, text):
+        suggestion = f"${{secret:{name.upper()}}}" if "://" not in text else "the password as ${secret:NAME}"
+        yield SecretInClear(place=where(path), key=key_name(path), suggestion=suggestion)

@@ -1,0 +1,172 @@
+"""What pydantic finds wrong with a document becomes errors with a file, a line and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_camel, to_snake
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from hakiri.errors import ManifestError, MissingKey, Place, UnknownKey, WrongValue
+from hakiri.spec.document import Document
+from hakiri.spec.lines import KeyPath
+from hakiri.spec.names import EXPLAINED
+
+_SHOWN_VALUE = 40
+_RENAMED = {"schema_policy": "schema"}
+
+
+def faults(error: ValidationError, model: type[BaseModel], document: Document, at: KeyPath) -> Iterator[ManifestError]:
+    """One error for each thing wrong with the part of the document at this path."""
+    details = error.errors(include_url=False)
+    broken = {detail["loc"] for detail in details}
+    for detail in details:
+        loc = detail["loc"]
+        if detail["type"] == "too_short" and any(other[: len(loc)] == loc and other != loc for other in broken):
+            continue  # its elements are reported one by one
+        yield _fault(detail, model, document, at)
+
+
+def place_of(document: Document, at: KeyPath, path: KeyPath) -> Place:
+    """Where a key of the manifest stands, however it is spelt there."""
+    return document.place((*at, *_written(part_at(document.data, at), path)))
+
+
+def part_at(data: Any, path: KeyPath) -> Any:
+    """The part of a plain value at a path that is there."""
+    for part in path:
+        data = data[part]
+    return data
+
+
+def key_name(path: Iterable[str | int]) -> str:
+    """A path as people write it: `tables[0].load.mode`."""
+    name = ""
+    for part in path:
+        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else part
+    return name
+
+
+def guess(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was most likely meant."""
+    return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
+
+
+def _fault(detail: ErrorDetails, model: type[BaseModel], document: Document, at: KeyPath) -> ManifestError:
+    loc = detail["loc"]
+    path = _written(part_at(document.data, at), loc)
+    place = document.place((*at, *path))
+    key = key_name(path)
+    match detail["type"]:
+        case "missing":
+            return MissingKey(place=place, key=key_name((*path, _canonical(loc[-1]))))
+        case "union_tag_not_found":
+            kinds = ", ".join(_tags(model, loc))
+            return MissingKey(place=place, key=key_name((*path, "type")), advice=f"write one of {kinds}")
+        case "extra_forbidden":
+            return _unknown_key(model, loc, place)
+        case "enum" | "literal_error":
+            return _not_one_of(key, place, detail["input"], _quoted(detail["ctx"]["expected"]))
+        case "union_tag_invalid":
+            tag, tags = detail["ctx"]["tag"], _quoted(detail["ctx"]["expected_tags"])
+            return _not_one_of(key_name((*path, "type")), place, tag, tags)
+        case "string_pattern_mismatch" if detail["ctx"]["pattern"] in EXPLAINED:
+            return WrongValue(place=place, key=key, reason=f"has to be {EXPLAINED[detail['ctx']['pattern']]}")
+        case "value_error":
+            return WrongValue(place=place, key=key, reason=str(detail["ctx"]["error"]))
+        case _:
+            return WrongValue(place=place, key=key, reason=_reworded(detail["msg"]))
+
+
+def _unknown_key(model: type[BaseModel], loc: tuple[str | int, ...], place: Place) -> ManifestError:
+    key = str(loc[-1])
+    known = sorted({_canonical(name) for part in _models_at(model, loc[:-1]) for name in part.model_fields})
+    if _canonical(key) in known:
+        reason = f"is given twice, as `{_canonical(key)}` and as `{to_camel(_canonical(key))}`"
+        return WrongValue(place=place, key=key, reason=reason)
+    return UnknownKey(place=place, key=key, known=tuple(known), guess=guess(to_snake(key), known))
+
+
+def _not_one_of(key: str, place: Place, value: Any, allowed: list[str]) -> WrongValue:
+    allowed = [word for word in allowed if word == to_snake(word) or to_snake(word) not in allowed]
+    likely = guess(value, allowed) if isinstance(value, str) else None
+    shown = str(value)[:_SHOWN_VALUE]
+    return WrongValue(
+        place=place,
+        key=key,
+        reason=f"`{shown}` is not one of {', '.join(allowed)}",
+        advice=f"did you mean `{likely}`?" if likely else None,
+    )
+
+
+def _written(data: Any, loc: Iterable[str | int]) -> KeyPath:
+    """The part of a path that is in the document: without union tags, and without keys a shorthand leaves out."""
+    path: KeyPath = ()
+    for part in loc:
+        spelt = _spelling(data, part)
+        if spelt is not None:
+            path, data = (*path, spelt), data[spelt]
+    return path
+
+
+def _spelling(data: Any, part: str | int) -> str | int | None:
+    """How a part of a path is spelt in the data, or None where it is not there."""
+    if isinstance(data, list):
+        return part if isinstance(part, int) and part < len(data) else None
+    if not isinstance(data, dict):
+        return None
+    name = str(part)
+    return next((one for one in (name, to_snake(name), to_camel(name), _RENAMED.get(name)) if one in data), None)
+
+
+def _canonical(part: str | int) -> str:
+    name = to_snake(str(part))
+    return _RENAMED.get(name, name)
+
+
+def _models_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[type[BaseModel]]:
+    """The models that may stand at a location, narrowed by the union tags in it."""
+    found = [model]
+    for part in loc:
+        if isinstance(part, int):
+            continue
+        inner = [field for one in found if (field := one.model_fields.get(_field_name(one, part)))]
+        if inner:
+            found = [one for field in inner for one in _models_in(field.annotation)]
+        else:
+            found = [one for one in found if part in _tags_of(one.model_fields.get("type"))]
+    return found
+
+
+def _field_name(model: type[BaseModel], part: str) -> str:
+    name = to_snake(part)
+    return next((field for field, shown in _RENAMED.items() if shown == name and field in model.model_fields), name)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)
+
+
+def _tags(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
+    return [_tags_of(one.model_fields.get("type"))[0] for one in _models_at(model, loc)]
+
+
+def _tags_of(field: FieldInfo | None) -> tuple[str, ...]:
+    return get_args(field.annotation) if field else ()
+
+
+def _quoted(listed: str) -> list[str]:
+    """`'a', 'b' or 'c'` as its words."""
+    return listed.split("'")[1::2]
+
+
+def _reworded(message: str) -> str:
+    text = message.removeprefix("Input ").replace("Input ", "").replace("Tuple", "a list").replace("tuple", "list")
+    return text[:1].lower() + text[1:]

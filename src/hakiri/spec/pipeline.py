@@ -1,0 +1,160 @@
+"""A pipeline says which tables of one source should exist in the lakehouse, and how they get there."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from hakiri.model.source import CursorKind
+from hakiri.spec.column_type import ColumnType
+from hakiri.spec.duration import Duration, PositiveDuration
+from hakiri.spec.frozen import Config, Distinct, Flag, Frozen, Int, Number, shorthand
+from hakiri.spec.load import Columns, LoadSpec
+from hakiri.spec.names import ColumnName, ConnectorName, Identifier, PipelineId, SecretName
+from hakiri.spec.quality import QualitySpec
+from hakiri.spec.rate import RateBudget
+from hakiri.spec.schedule import Schedule, TimeZone
+from hakiri.spec.trigger import Trigger
+
+
+class SourceSpec(Frozen):
+    """Where rows come from."""
+
+    connector: ConnectorName
+    config: Config = Field(default_factory=dict)
+    """What the connector needs; values may be `${env:NAME}` or `${secret:NAME}`."""
+    cursor_kind: CursorKind | None = None
+    """How the source can be walked; what the connector declares when left out."""
+
+
+class DestinationSpec(Frozen):
+    """Where rows go."""
+
+    connector: ConnectorName = "context"
+    config: Config = Field(default_factory=dict)
+    destination_writes_per_sec: Annotated[Number, Field(gt=0)] | None = None
+    """A cap on how many files are written per second."""
+
+
+class ColumnSpec(Frozen):
+    """A column to read, with its type where the source cannot tell."""
+
+    name: ColumnName
+    type: ColumnType | None = None
+
+
+class IncrementalSpec(Frozen):
+    """Which column tells what is new, and how late a row may become visible."""
+
+    column: ColumnName
+    lag: Duration = timedelta()
+
+
+class SchemaPolicy(StrEnum):
+    """Whether a table follows its source's schema."""
+
+    EVOLVE = "evolve"
+    STRICT = "strict"
+
+
+Column = Annotated[ColumnSpec, shorthand(ColumnSpec, "name")]
+Incremental = Annotated[IncrementalSpec, shorthand(IncrementalSpec, "column")]
+
+
+class TableSpec(Frozen):
+    """One table, where its name alone does not say enough."""
+
+    name: Identifier
+    primary_key: Columns = ()
+    columns: tuple[Column, ...] = ()
+    """The columns to read; all of them when left out."""
+    query: Annotated[str, Field(min_length=1)] | None = None
+    """A query of the source that stands for the table."""
+    incremental: Incremental | None = None
+    """The table's own cursor; the pipeline's when left out."""
+    load: LoadSpec | None = None
+    """The table's own load; the pipeline's when left out."""
+
+
+class TransformSpec(Frozen):
+    """A compiled transform plan and the tables it is for."""
+
+    plan: Annotated[str, Field(pattern=r"^[^/\\].*\.transforms\.json$")]
+    """The plan's file, relative to the project."""
+    tables: Annotated[tuple[Identifier, ...], Distinct] = ()
+    """The tables it is for; all of the pipeline's when left out."""
+
+
+Table = Annotated[TableSpec, shorthand(TableSpec, "name")]
+Transform = Annotated[TransformSpec, shorthand(TransformSpec, "plan")]
+
+
+def parse_start(value: Any) -> int | datetime:
+    """A date or a time as an instant in UTC, an integer as it is."""
+    if isinstance(value, datetime) or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "a start is a date, a time or a number: `2010-01-01`, `2010-01-01T00:00:00Z`, `1000`"
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+Start = Annotated[int | datetime, BeforeValidator(parse_start, json_schema_input_type=int | date | datetime)]
+
+
+class BackfillSpec(Frozen):
+    """How history is read before the pipeline settles into increments."""
+
+    window: PositiveDuration | None = None
+    """How much time one chunk covers."""
+    parallelism: Annotated[Int, Field(ge=1, le=1_000)] | None = None
+    """How many chunks are in flight at once."""
+    rate_budget: RateBudget | None = None
+    """A cap on requests to the source."""
+    start_from: Start | None = None
+    """Nothing older than this is read."""
+    max_chunks_per_tick: Annotated[Int, Field(ge=1)] | None = None
+    """How many chunks one tick of the schedule dispatches."""
+
+
+class RetrySpec(Frozen):
+    """How often and how patiently a failing chunk is tried again."""
+
+    max_attempts: Annotated[Int, Field(ge=1, le=100)] = 5
+    initial_delay: PositiveDuration = timedelta(seconds=1)
+    max_delay: PositiveDuration = timedelta(minutes=5)
+    jitter: Flag = True
+
+
+class PipelineSpec(Frozen):
+    """One pipeline of the manifest."""
+
+    id: PipelineId
+    """Names the pipeline everywhere: on the command line, in the catalog, in job names."""
+    source: SourceSpec
+    secrets: Annotated[tuple[SecretName, ...], Distinct] = ()
+    """The secrets the pipeline may use, each from the environment or the secret scope."""
+    tables: Annotated[tuple[Table, ...], Field(min_length=1)]
+    schedule: Schedule | None = None
+    """`every 15m`, or cron in five fields."""
+    timezone: TimeZone = "UTC"
+    """The time zone of a cron schedule."""
+    incremental: Incremental | None = None
+    """The cursor: a column, or a column and a lag."""
+    destination: DestinationSpec = DestinationSpec()
+    transforms: tuple[Transform, ...] = ()
+    load: LoadSpec = LoadSpec()
+    quality: QualitySpec = QualitySpec()
+    schema_policy: SchemaPolicy = Field(
+        default=SchemaPolicy.EVOLVE, validation_alias=AliasChoices("schema", "schema_policy")
+    )
+    """`evolve` follows the source, `strict` fails on any drift."""
+    backfill: BackfillSpec = BackfillSpec()
+    retry: RetrySpec = RetrySpec()
+    triggers: tuple[Trigger, ...] = ()

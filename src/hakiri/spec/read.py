@@ -1,0 +1,187 @@
+"""A folder with a hakiri.toml becomes one checked project, or one report of everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hakiri.errors import DuplicatePipeline, InvalidProject, ManifestError, Place, ProjectNotFound, WrongValue
+from hakiri.spec.check import Connectors, Where, check_pipeline, check_project, check_texts
+from hakiri.spec.document import Document, parse_document, read_document
+from hakiri.spec.faults import faults, part_at, place_of
+from hakiri.spec.lines import KeyPath
+from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.project import ProjectSpec
+
+PROJECT_FILE = "hakiri.toml"
+PIPELINE_FOLDER = "pipelines"
+TRANSFORM_SUFFIX = ".transforms.json"
+
+Overlay = Mapping[Path, bytes | None]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One pipeline and where it is written."""
+
+    spec: PipelineSpec
+    document: Document
+    at: KeyPath  # () when the file is the pipeline, ("pipeline", 3) when it is written inline
+
+    @property
+    def place(self) -> Place:
+        return self.document.place(self.at)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The pipeline as it is written."""
+        data: dict[str, Any] = without_schema(part_at(self.document.data, self.at))
+        return data
+
+
+@dataclass(frozen=True)
+class Project:
+    """A whole project: every part checked, every pipeline once."""
+
+    root: Path
+    spec: ProjectSpec
+    document: Document
+    pipelines: Mapping[str, Definition]
+    warnings: tuple[ManifestError, ...]
+
+
+def find_project(start: Path) -> Path:
+    """The project's folder: this one, its `manifests/`, or the same of a folder above. Raises ProjectNotFound."""
+    for folder in (start, *start.parents):
+        for candidate in (folder, folder / "manifests"):
+            if (candidate / PROJECT_FILE).is_file():
+                return candidate
+    raise ProjectNotFound(looked_in=(".", "manifests/", "every folder above"))
+
+
+def read_project(root: Path, *, connectors: Connectors, shown_from: Path, overlay: Overlay | None = None) -> Project:
+    """The project in a folder. `overlay` stands for files that would be written (or, as None, removed).
+
+    Raises InvalidProject with every problem of every file, or ProjectNotFound.
+    """
+    reading = _Reading(root=root, connectors=connectors, shown_from=shown_from, overlay=overlay or {})
+    return reading.run()
+
+
+def without_schema(data: Any) -> Any:
+    """The data without the `$schema` line that editors of JSON look for."""
+    return {key: part for key, part in data.items() if key != "$schema"} if isinstance(data, dict) else data
+
+
+@dataclass
+class _Reading:
+    root: Path
+    connectors: Connectors
+    shown_from: Path
+    overlay: Overlay
+    problems: list[ManifestError] = field(default_factory=list)
+    warnings: list[ManifestError] = field(default_factory=list)
+    found: dict[str, list[tuple[Document, KeyPath]]] = field(default_factory=dict)
+    pipelines: dict[str, Definition] = field(default_factory=dict)
+
+    def run(self) -> Project:
+        document = self._document(self.root / PROJECT_FILE)
+        spec = self._project(document) if document else None
+        for path in self._pipeline_files():
+            if one := self._document(path):
+                self._pipeline(one, ())
+        for pipeline, found in self.found.items():
+            if len(found) > 1:
+                places = tuple(one.place(at) for one, at in found)
+                self.problems.append(DuplicatePipeline(pipeline=pipeline, found=places))
+        if self.problems or not (spec and document):
+            raise InvalidProject(problems=tuple(sorted(self.problems, key=_reading_order)))
+        return Project(
+            root=self.root,
+            spec=spec,
+            document=document,
+            pipelines=dict(sorted(self.pipelines.items())),
+            warnings=tuple(self.warnings),
+        )
+
+    def _pipeline_files(self) -> Iterator[Path]:
+        folder = self.root / PIPELINE_FOLDER
+        there = set(folder.glob("*")) if folder.is_dir() else set()
+        there |= {path for path, text in self.overlay.items() if path.parent == folder and text is not None}
+        for path in sorted(there):
+            if path.name.endswith(TRANSFORM_SUFFIX) or path.name.startswith("."):
+                continue
+            if path.suffix in {".toml", ".json"}:
+                yield path
+            elif path.suffix in {".yaml", ".yml"}:
+                reason = "a pipeline is written in TOML or JSON; this file is not read"
+                self.problems.append(WrongValue(place=Place(self._shown(path)), key="", reason=reason))
+
+    def _document(self, path: Path) -> Document | None:
+        shown = self._shown(path)
+        try:
+            if path not in self.overlay:
+                return read_document(path, shown=shown)
+            content = self.overlay[path]
+            return None if content is None else parse_document(content, path=path, shown=shown)
+        except ManifestError as problem:
+            self.problems.append(problem)
+            return None
+
+    def _project(self, document: Document) -> ProjectSpec | None:
+        inline = document.data.get("pipeline", [])
+        is_list = isinstance(inline, list)
+        sections = {key: part for key, part in document.data.items() if key != "pipeline" or not is_list}
+        for index in range(len(inline) if is_list else 0):
+            self._pipeline(document, ("pipeline", index))
+        try:
+            spec = ProjectSpec.model_validate(sections)
+        except ValidationError as error:
+            self.problems += faults(error, ProjectSpec, document, ())
+            return None
+        self._sort(check_project(spec, document.data, lambda path: place_of(document, (), path)))
+        return spec
+
+    def _pipeline(self, document: Document, at: KeyPath) -> None:
+        data = without_schema(part_at(document.data, at))
+        if isinstance(data, dict) and isinstance(name := data.get("id"), str):
+            self.found.setdefault(name, []).append((document, at))
+
+        def where(path: KeyPath) -> Place:
+            return place_of(document, at, path)
+
+        if isinstance(data, dict):
+            self._sort(check_texts(data, where))
+        try:
+            spec = PipelineSpec.model_validate(data)
+        except ValidationError as error:
+            self.problems += faults(error, PipelineSpec, document, at)
+            return
+        self._sort(check_pipeline(spec, where, self.connectors))
+        self._check_plans(spec, where)
+        self.pipelines[spec.id] = Definition(spec=spec, document=document, at=at)
+
+    def _check_plans(self, spec: PipelineSpec, where: Where) -> None:
+        for index, transform in enumerate(spec.transforms):
+            inside = (self.root / transform.plan).resolve().is_relative_to(self.root.resolve())
+            if inside and (self.root / transform.plan).is_file():
+                continue
+            reason = f"there is no plan `{transform.plan}` in the project"
+            place = where(("transforms", index, "plan"))
+            self.problems.append(WrongValue(place=place, key=f"transforms[{index}]", reason=reason))
+
+    def _sort(self, found: Iterator[ManifestError]) -> None:
+        for problem in found:
+            (self.warnings if problem.severity == "warning" else self.problems).append(problem)
+
+    def _shown(self, path: Path) -> str:
+        return str(path.relative_to(self.shown_from) if path.is_relative_to(self.shown_from) else path)
+
+
+def _reading_order(problem: ManifestError) -> tuple[str, int]:
+    place = problem.places()[0]
+    return place.file, place.line or 0

@@ -1,0 +1,73 @@
+"""A schedule is `every 15m` or a five-field cron expression, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+from pydantic import AfterValidator, BeforeValidator, InstanceOf, PlainSerializer
+
+from hakiri.spec.duration import parse_positive_duration
+
+_CRON_FIELDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """A fixed interval between the starts of two runs."""
+
+    interval: timedelta
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """Minute, hour, day of month, month, day of week (0 and 7 are Sunday)."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_schedule(value: Any) -> Every | Cron:
+    """`every 15m` as Every, `0 */2 * * *` as Cron; either of them as it is."""
+    if isinstance(value, Every | Cron):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("a schedule is `every 15m` or a cron expression like `0 */2 * * *`")
+    words = value.split()
+    if words[:1] == ["every"]:
+        return Every(interval=parse_positive_duration("".join(words[1:])), text=f"every {''.join(words[1:])}")
+    if len(words) != _CRON_FIELDS:
+        raise ValueError("a schedule is `every 15m` or a cron expression of five fields like `0 */2 * * *`")
+    try:
+        next(CronSim(value, datetime(2024, 1, 1, tzinfo=UTC)))
+    except CronSimError as wrong:
+        raise ValueError(f"not a cron expression: {str(wrong).lower()}") from wrong
+    except StopIteration:
+        raise ValueError("this cron expression never comes round") from None
+    return Cron(text=" ".join(words))
+
+
+def check_timezone(name: str) -> str:
+    """The name of a time zone this machine knows."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"{name!r} is not a time zone; write one like `Europe/Berlin` or `UTC`") from None
+    return name
+
+
+Schedule = Annotated[
+    InstanceOf[Every] | InstanceOf[Cron],
+    BeforeValidator(parse_schedule, json_schema_input_type=str),
+    PlainSerializer(str, return_type=str),
+]
+TimeZone = Annotated[str, AfterValidator(check_timezone)]
