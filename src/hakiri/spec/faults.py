@@ -17,7 +17,7 @@ from hakiri.spec.lines import KeyPath
 from hakiri.spec.names import EXPLAINED
 
 _SHOWN_VALUE = 40
-_RENAMED = {"schema_policy": "schema"}
+RENAMED = {"schema_policy": "schema"}
 
 
 def faults(error: ValidationError, model: type[BaseModel], document: Document, at: KeyPath) -> Iterator[ManifestError]:
@@ -41,6 +41,16 @@ def part_at(data: Any, path: KeyPath) -> Any:
     for part in path:
         data = data[part]
     return data
+
+
+def spelling(data: Any, part: str | int) -> str | int | None:
+    """How a part of a path is spelt in the data, or None where it is not there."""
+    if isinstance(data, list):
+        return part if isinstance(part, int) and part < len(data) else None
+    if not isinstance(data, dict):
+        return None
+    name = str(part)
+    return next((one for one in (name, to_snake(name), to_camel(name), RENAMED.get(name)) if one in data), None)
 
 
 def key_name(path: Iterable[str | int]) -> str:
@@ -107,25 +117,15 @@ def _written(data: Any, loc: Iterable[str | int]) -> KeyPath:
     """The part of a path that is in the document: without union tags, and without keys a shorthand leaves out."""
     path: KeyPath = ()
     for part in loc:
-        spelt = _spelling(data, part)
-        if spelt is not None:
-            path, data = (*path, spelt), data[spelt]
+        name = spelling(data, part)
+        if name is not None:
+            path, data = (*path, name), data[name]
     return path
-
-
-def _spelling(data: Any, part: str | int) -> str | int | None:
-    """How a part of a path is spelt in the data, or None where it is not there."""
-    if isinstance(data, list):
-        return part if isinstance(part, int) and part < len(data) else None
-    if not isinstance(data, dict):
-        return None
-    name = str(part)
-    return next((one for one in (name, to_snake(name), to_camel(name), _RENAMED.get(name)) if one in data), None)
 
 
 def _canonical(part: str | int) -> str:
     name = to_snake(str(part))
-    return _RENAMED.get(name, name)
+    return RENAMED.get(name, name)
 
 
 def _models_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[type[BaseModel]]:
@@ -144,7 +144,7 @@ def _models_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[type[
 
 def _field_name(model: type[BaseModel], part: str) -> str:
     name = to_snake(part)
-    return next((field for field, shown in _RENAMED.items() if shown == name and field in model.model_fields), name)
+    return next((field for field, shown in RENAMED.items() if shown == name and field in model.model_fields), name)
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -1,8 +1,8 @@
-"""Every key and list element of a TOML or JSON document has a line number.
+"""Every key and list element of a TOML or JSON document has a line, and every TOML statement a place in the text.
 
 The parsers give values without positions, so this walks the text of a document that has already been parsed: it can
 rely on the text being valid, needs no grammar beyond brackets, separators and strings, and runs only when there is
-something to report.
+something to report or to edit.
 """
 
 from __future__ import annotations
@@ -31,14 +31,49 @@ class Lines:
         return self.at[path]
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One `key = value` of TOML, as offsets into the text; a comment behind it is not part of it."""
+
+    path: KeyPath
+    start: int
+    value: int
+    end: int
+
+
+@dataclass(slots=True)
+class Section:
+    """The statements below one `[header]` of TOML, or above the first one."""
+
+    path: KeyPath
+    start: int
+    header_end: int
+    statements: list[Statement] = field(default_factory=list)
+
+    @property
+    def end(self) -> int:
+        """Behind the last statement: comments further down belong to whatever follows."""
+        return self.statements[-1].end if self.statements else self.header_end
+
+
 def toml_lines(text: str) -> Lines:
     """Where everything in a TOML document stands."""
-    return _Walk(_tokens(_TOML, text), key_of=_toml_key, statements=True).run()
+    return _Walk(_tokens(_TOML, text), key_of=_toml_key, statements=True).run().lines
+
+
+def toml_sections(text: str) -> list[Section]:
+    """How a TOML document is laid out, in the order of the text."""
+    return _Walk(_tokens(_TOML, f"{text}\n"), key_of=_toml_key, statements=True).run().sections
+
+
+def toml_comments(text: str) -> list[int]:
+    """Where each comment of a TOML document starts."""
+    return [match.start() for match in _TOML.finditer(text) if match[0].startswith("#")]
 
 
 def json_lines(text: str) -> Lines:
     """Where everything in a JSON document stands."""
-    return _Walk(_tokens(_JSON, text), key_of=json.loads, statements=False).run()
+    return _Walk(_tokens(_JSON, text), key_of=json.loads, statements=False).run().lines
 
 
 def nesting_line(text: str, limit: int) -> int:
@@ -56,6 +91,11 @@ def nesting_line(text: str, limit: int) -> int:
 class _Token:
     text: str
     line: int
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
 
 
 _STRINGS = (
@@ -72,7 +112,8 @@ def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[_Token]:
     line = 1
     for match in pattern.finditer(text):
         token = match[0]
-        yield _Token(token, line)
+        if not token.startswith("#"):
+            yield _Token(token, line, match.start())
         line += token.count("\n")
 
 
@@ -89,13 +130,16 @@ class _Frame:
     index: int = 0
     keys: tuple[str, ...] = ()
     in_value: bool = False
+    start: int = 0
+    value: int | None = None
+    end: int = 0
 
     def target(self) -> KeyPath:
         return (*self.path, self.index) if self.is_list else (*self.path, *self.keys)
 
     def next(self) -> None:
         self.index += 1
-        self.keys, self.in_value = (), False
+        self.keys, self.in_value, self.value = (), False, None
 
 
 @dataclass(slots=True)
@@ -104,37 +148,51 @@ class _Walk:
     key_of: Callable[[str], str]
     statements: bool  # a newline ends a statement and `[x]` opens a table: the outermost level of TOML
     lines: Lines = field(default_factory=Lines)
+    sections: list[Section] = field(default_factory=lambda: [Section(path=(), start=0, header_end=0)])
     arrays: dict[KeyPath, int] = field(default_factory=dict)
 
-    def run(self) -> Lines:
+    def run(self) -> _Walk:
         stack = [_Frame(path=(), in_value=not self.statements)]
         for token in self.tokens:
             frame = stack[-1]
             outermost = self.statements and len(stack) == 1
+            if outermost and token.text != "\n":
+                self._measure(frame, token)
             match token.text:
                 case "\n":
                     if outermost:
-                        frame.next()
+                        self._end_statement(frame)
                 case "[" if outermost and not frame.in_value:
-                    frame.path = self._header()
+                    frame.path = self._header(token.start)
                 case "[" | "{":
                     self._note(frame.target(), token.line)
                     stack.append(_Frame(path=frame.target(), is_list=token.text == "["))
                 case "]" | "}":
                     stack.pop()
+                    stack[0].end = token.end
                 case ",":
                     frame.next()
                 case "=" | ":" if not frame.in_value and not frame.is_list:
                     frame.in_value = True
                 case "." | "=" | ":":
                     pass
-                case text if text.startswith("#") and self.statements:
-                    pass
-                case text if frame.in_value or frame.is_list:
+                case _ if frame.in_value or frame.is_list:
                     self._note(frame.target(), token.line)
-                case text:
-                    self._key(frame, _Token(text, token.line))
-        return self.lines
+                case _:
+                    self._key(frame, token)
+        return self
+
+    def _measure(self, frame: _Frame, token: _Token) -> None:
+        if not frame.keys:
+            frame.start = token.start
+        if frame.in_value and frame.value is None:
+            frame.value = token.start
+        frame.end = token.end
+
+    def _end_statement(self, frame: _Frame) -> None:
+        if frame.value is not None:
+            self.sections[-1].statements.append(Statement(frame.target(), frame.start, frame.value, frame.end))
+        frame.next()
 
     def _key(self, frame: _Frame, token: _Token) -> None:
         frame.keys = (*frame.keys, self.key_of(token.text))
@@ -142,12 +200,12 @@ class _Walk:
             self.lines.repeated.append((frame.target(), token.line))
         self._note(frame.target(), token.line)
 
-    def _header(self) -> KeyPath:
+    def _header(self, start: int) -> KeyPath:
         """Read `[a.b]` or `[[a.b]]` up to the end of its line, and go there."""
         parts: list[str] = []
-        is_array, line = False, 1
+        is_array, line, end = False, 1, start
         for token in self.tokens:
-            line = token.line
+            line, end = token.line, token.end
             if token.text == "[":
                 is_array = True
             elif token.text == "]":
@@ -155,13 +213,15 @@ class _Walk:
             elif token.text != ".":
                 parts.append(self.key_of(token.text))
         if is_array:
-            next(self.tokens)  # the second closing bracket
+            end = next(self.tokens).end  # the second closing bracket
         path = self._enter(tuple(parts[:-1]), line)
         path = (*path, parts[-1])
         self._note(path, line)
         if is_array:
             self.arrays[path] = self.arrays.get(path, -1) + 1
-        return self._enter_element(path, line)
+        path = self._enter_element(path, line)
+        self.sections.append(Section(path=path, start=start, header_end=end))
+        return path
 
     def _enter(self, parts: tuple[str, ...], line: int) -> KeyPath:
         path: KeyPath = ()

@@ -25,10 +25,9 @@ Overlay = Mapping[Path, bytes | None]
 
 
 @dataclass(frozen=True)
-class Definition:
-    """One pipeline and where it is written."""
+class Written:
+    """A pipeline as it is written somewhere, valid or not."""
 
-    spec: PipelineSpec
     document: Document
     at: KeyPath  # () when the file is the pipeline, ("pipeline", 3) when it is written inline
 
@@ -37,10 +36,18 @@ class Definition:
         return self.document.place(self.at)
 
     @property
-    def data(self) -> dict[str, Any]:
-        """The pipeline as it is written."""
-        data: dict[str, Any] = without_schema(part_at(self.document.data, self.at))
-        return data
+    def data(self) -> Any:
+        """What is written there, without the `$schema` line that editors of JSON look for."""
+        data = part_at(self.document.data, self.at)
+        return {key: part for key, part in data.items() if key != "$schema"} if isinstance(data, dict) else data
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A valid pipeline and where it is written."""
+
+    spec: PipelineSpec
+    written: Written
 
 
 @dataclass(frozen=True)
@@ -72,9 +79,16 @@ def read_project(root: Path, *, connectors: Connectors, shown_from: Path, overla
     return reading.run()
 
 
-def without_schema(data: Any) -> Any:
-    """The data without the `$schema` line that editors of JSON look for."""
-    return {key: part for key, part in data.items() if key != "$schema"} if isinstance(data, dict) else data
+def pipeline_files(root: Path) -> list[Path]:
+    """The files that hold one pipeline each, and those that look as if they did."""
+    folder = root / PIPELINE_FOLDER
+    found = folder.glob("*") if folder.is_dir() else ()
+    return [path for path in found if not path.name.endswith(TRANSFORM_SUFFIX) and not path.name.startswith(".")]
+
+
+def shown_path(path: Path, start: Path) -> str:
+    """The path as a message prints it: from the start where it lies below."""
+    return str(path.relative_to(start) if path.is_relative_to(start) else path)
 
 
 @dataclass
@@ -85,7 +99,7 @@ class _Reading:
     overlay: Overlay
     problems: list[ManifestError] = field(default_factory=list)
     warnings: list[ManifestError] = field(default_factory=list)
-    found: dict[str, list[tuple[Document, KeyPath]]] = field(default_factory=dict)
+    found: dict[str, list[Written]] = field(default_factory=dict)
     pipelines: dict[str, Definition] = field(default_factory=dict)
 
     def run(self) -> Project:
@@ -93,10 +107,10 @@ class _Reading:
         spec = self._project(document) if document else None
         for path in self._pipeline_files():
             if one := self._document(path):
-                self._pipeline(one, ())
+                self._pipeline(Written(one, ()))
         for pipeline, found in self.found.items():
             if len(found) > 1:
-                places = tuple(one.place(at) for one, at in found)
+                places = tuple(one.place for one in found)
                 self.problems.append(DuplicatePipeline(pipeline=pipeline, found=places))
         if self.problems or not (spec and document):
             raise InvalidProject(problems=tuple(sorted(self.problems, key=_reading_order)))
@@ -109,12 +123,8 @@ class _Reading:
         )
 
     def _pipeline_files(self) -> Iterator[Path]:
-        folder = self.root / PIPELINE_FOLDER
-        there = set(folder.glob("*")) if folder.is_dir() else set()
-        there |= {path for path, text in self.overlay.items() if path.parent == folder and text is not None}
-        for path in sorted(there):
-            if path.name.endswith(TRANSFORM_SUFFIX) or path.name.startswith("."):
-                continue
+        added = {path for path, content in self.overlay.items() if path.name != PROJECT_FILE and content is not None}
+        for path in sorted({*pipeline_files(self.root), *added}):
             if path.suffix in {".toml", ".json"}:
                 yield path
             elif path.suffix in {".yaml", ".yml"}:
@@ -137,7 +147,7 @@ class _Reading:
         is_list = isinstance(inline, list)
         sections = {key: part for key, part in document.data.items() if key != "pipeline" or not is_list}
         for index in range(len(inline) if is_list else 0):
-            self._pipeline(document, ("pipeline", index))
+            self._pipeline(Written(document, ("pipeline", index)))
         try:
             spec = ProjectSpec.model_validate(sections)
         except ValidationError as error:
@@ -146,15 +156,15 @@ class _Reading:
         self._sort(check_project(spec, document.data, lambda path: place_of(document, (), path)))
         return spec
 
-    def _pipeline(self, document: Document, at: KeyPath) -> None:
-        data = without_schema(part_at(document.data, at))
-        if isinstance(data, dict) and isinstance(name := data.get("id"), str):
-            self.found.setdefault(name, []).append((document, at))
+    def _pipeline(self, written: Written) -> None:
+        document, at, data = written.document, written.at, written.data
 
         def where(path: KeyPath) -> Place:
             return place_of(document, at, path)
 
         if isinstance(data, dict):
+            if isinstance(name := data.get("id"), str):
+                self.found.setdefault(name, []).append(written)
             self._sort(check_texts(data, where))
         try:
             spec = PipelineSpec.model_validate(data)
@@ -163,7 +173,7 @@ class _Reading:
             return
         self._sort(check_pipeline(spec, where, self.connectors))
         self._check_plans(spec, where)
-        self.pipelines[spec.id] = Definition(spec=spec, document=document, at=at)
+        self.pipelines[spec.id] = Definition(spec=spec, written=written)
 
     def _check_plans(self, spec: PipelineSpec, where: Where) -> None:
         for index, transform in enumerate(spec.transforms):
@@ -179,7 +189,7 @@ class _Reading:
             (self.warnings if problem.severity == "warning" else self.problems).append(problem)
 
     def _shown(self, path: Path) -> str:
-        return str(path.relative_to(self.shown_from) if path.is_relative_to(self.shown_from) else path)
+        return shown_path(path, self.shown_from)
 
 
 def _reading_order(problem: ManifestError) -> tuple[str, int]:

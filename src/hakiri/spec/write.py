@@ -1,0 +1,55 @@
+"""A manifest file is replaced whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from hakiri.errors import ManifestChanged, Place
+
+
+def replace_file(path: Path, content: bytes, *, expected: bytes | None, shown: str) -> None:
+    """Put the content in place atomically: write beside, fsync, rename. A repeat writes the same file again.
+
+    `expected` is what the file held when the change was made up (None: no file). Raises ManifestChanged otherwise.
+    """
+    target = path.resolve()  # a linked manifest stays a link
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
+        if _content(target) != expected:
+            raise ManifestChanged(place=Place(shown))
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(target.parent)
+
+
+def remove_file(path: Path, *, expected: bytes, shown: str) -> None:
+    """Take the file away durably. Raises ManifestChanged if it is not what was expected."""
+    if _content(path) != expected:
+        raise ManifestChanged(place=Place(shown))
+    path.unlink()
+    _sync_folder(path.parent)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
