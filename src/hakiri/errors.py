@@ -23,6 +23,8 @@ HakiriError
 │   ├── JarsUnavailable          HK203
 │   ├── SessionFailed            HK204
 │   └── SessionUnreachable       HK205
+├── ContextError                 HK5xx  where tables live
+│   └── NotWritable              HK501
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -452,6 +454,29 @@ class SessionUnreachable(EngineError):
 
     def help(self) -> str:
         return "check SPARK_REMOTE or `[engine] remote`, and that the server is up"
+
+
+# --- where tables live -------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class ContextError(HakiriError):
+    """The place where tables live."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NotWritable(ContextError):
+    """A folder that cannot take what should be written there."""
+
+    code = "HK501"
+    folder: str
+    reason: str
+
+    def message(self) -> str:
+        return f"cannot write to {self.folder}: {self.reason}"
+
+    def help(self) -> str:
+        return "make room or give rights there, or choose another `path` under `[context]` in hakiri.toml"
 
 
 # --- ours --------------------------------------------------------------------------------------

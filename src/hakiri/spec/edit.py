@@ -15,7 +15,9 @@ from hakiri.errors import (
     ManifestError,
     PipelineExists,
     PipelineNotFound,
+    Place,
 )
+from hakiri.model.edited import Edited
 from hakiri.spec.assign import assign, remove
 from hakiri.spec.check import Connectors
 from hakiri.spec.document import Document, Format, read_document
@@ -35,16 +37,6 @@ from hakiri.spec.toml_text import count_comments, render_table, set_value, unset
 from hakiri.spec.write import remove_file, replace_file
 
 _DEFAULT_INDENT = 2
-
-
-@dataclass(frozen=True)
-class Edited:
-    """What was done: the files written and removed, and what a person should know about it."""
-
-    pipeline: str
-    written: tuple[str, ...]
-    removed: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
