@@ -466,7 +466,7 @@ class ContextError(HakiriError):
 
 @dataclass(eq=False, kw_only=True)
 class NotWritable(ContextError):
-    """A folder that cannot take what should be written there."""
+    """A place that cannot take what should be written there."""
 
     code = "HK501"
     folder: str
@@ -476,7 +476,7 @@ class NotWritable(ContextError):
         return f"cannot write to {self.folder}: {self.reason}"
 
     def help(self) -> str:
-        return "make room or give rights there, or choose another `path` under `[context]` in hakiri.toml"
+        return "make room or give rights there, or choose another place"
 
 
 # --- ours --------------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ def test_an_unknown_key_comes_with_the_one_that_was_meant(make_project: MakeProj
         ),
         ('quality.datasetLevel.freshness = { column = "a", onFail = "warn" }', "freshness.within_hours` is missing"),
         (
-            'quality.dataset_level.fk_integrity = { column = "a", ref_table = "b c", ref_column = "d", onFail = "warn" }',
+            'quality.dataset_level.fk_integrity = { column = "a", ref_table = "b c", refColumn = "d", onFail = "warn"}',
             "is not a table name",
         ),
         (
