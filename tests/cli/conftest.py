@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hakiri.cli import main
+from hakiri.cli import door
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,7 @@ def hakiri(capsys: pytest.CaptureFixture[str]) -> Hakiri:
 
     def run(*arguments: str) -> Answer:
         capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main(arguments)
-        code = left.value.code
-        assert isinstance(code, int)
+        code = door.run(arguments)
         return Answer(code, *capsys.readouterr())
 
     return run

@@ -41,10 +41,9 @@ TYPERS_OWN = {"pydantic"}  # which Typer loads as soon as a command has options
 )
 def test_help_answers_without_a_heavy_import(arguments: list[str], heavy: set[str]) -> None:
     program = (
-        "import sys, contextlib\n"
+        "import sys\n"
         "from hakiri.cli import main\n"
-        "with contextlib.suppress(SystemExit):\n"
-        f"    main({arguments!r})\n"
+        f"main({arguments!r})\n"
         "print(*sorted(name for name in sys.modules if '.' not in name))\n"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
@@ -77,6 +76,13 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
         check=False,
         env={**os.environ, **environment},
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--version"], 0), (["check", "--project", "nowhere"], 1), (["x"], 2)]
+)
+def test_the_process_leaves_with_the_commands_code(arguments: list[str], code: int) -> None:
+    assert run(*arguments).returncode == code
 
 
 def test_a_pipe_gets_no_colours() -> None:

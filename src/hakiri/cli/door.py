@@ -10,7 +10,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
 
 from hakiri.cli.app import app
 from hakiri.errors import Bug, HakiriError, Recovery, mask, render
@@ -20,20 +19,31 @@ from hakiri.settings import from_environment
 EXIT_CODES = {Recovery.FIX: 1, Recovery.RETRY: 3, Recovery.YIELD: 3, Recovery.REPORT: 4}
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command line, this process's own by default, and leave with its exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    as_json = "--json" in given
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command line, this process's own by default; leave the process only with an exit code other than 0.
+
+    A job runner takes a call that returns for success, and some take any exit for a failure.
+    """
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    if code:
+        sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code."""
+    as_json = "--json" in arguments
     try:
-        app(given, prog_name="hakiri")
+        app(list(arguments), prog_name="hakiri")
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else 0
     except HakiriError as error:
-        sys.exit(_report(error, as_json=as_json))
+        return _report(error, as_json=as_json)
     except BrokenPipeError:
         _close_output()
-        sys.exit(1)
+        return 1
     except Exception as unforeseen:  # noqa: BLE001 the last catcher: a traceback goes to the log, not to the user
-        sys.exit(_report(_as_bug(unforeseen), as_json=as_json))
-    sys.exit(0)
+        return _report(_as_bug(unforeseen), as_json=as_json)
+    return 0
 
 
 def _report(error: HakiriError, *, as_json: bool) -> int:
