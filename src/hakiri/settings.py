@@ -20,14 +20,6 @@ class Settings:
     verbose: bool = False
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    @property
-    def cache(self) -> Path:
-        """Where things that can be made again are kept between runs."""
-        if folder := self.environment.get("HAKIRI_CACHE"):
-            return Path(folder)
-        home = self.environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        return Path(home) / "hakiri"
-
     def look_up(self, reference: Reference) -> str:
         """The value behind a reference; a secret's is concealed from all output from then on.
 

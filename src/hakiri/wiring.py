@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+from hakiri.engine.jars import provide_jars
+from hakiri.engine.java import find_java
+from hakiri.engine.probe import STEPS, probe
+from hakiri.engine.session import choose_kind
+from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
+from hakiri.errors import HakiriError
 from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.session import SessionKind
 from hakiri.run.doctor import Look
 from hakiri.run.manifest import Workplace
 from hakiri.run.surroundings import looks_around
 from hakiri.settings import Settings
+from hakiri.spec.project import EngineSection
+from hakiri.spec.read import Project
+from hakiri.spec.reference import resolve
 
 
 def workplace(settings: Settings) -> Workplace:
@@ -16,9 +27,66 @@ def workplace(settings: Settings) -> Workplace:
     return Workplace(cwd=settings.cwd, project=settings.project, connectors={})
 
 
+def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
+    """What the project and the environment say about Spark. Raises UnresolvedReference."""
+    section = project.spec.engine if project else EngineSection()
+    said = resolve({"remote": section.remote, "conf": section.conf}, settings.look_up)
+    defaults = EngineSettings()
+    return EngineSettings(
+        kind=section.kind,
+        remote=said["remote"] or defaults.remote,
+        cores=section.cores or default_cores(),
+        memory=section.memory,
+        conf=said["conf"],
+        log_dir=project.root / ".hakiri" / "logs" if project else None,
+        verbose=settings.verbose,
+    )
+
+
 def looks(settings: Settings) -> Iterator[Look]:
     """Everything `hakiri doctor` looks at, the quick things first."""
-    yield from looks_around(workplace(settings), settings.look_up)
+    try:
+        project = workplace(settings).read()
+    except HakiriError as wrong:
+        yield Look("manifests", _raising(wrong))
+        project = None  # Spark can be looked at all the same
+    if project:
+        yield from looks_around(project, settings.look_up)
+    yield from _looks_at_spark(engine_settings(settings, project))
+
+
+def _raising(wrong: HakiriError) -> Callable[[], str]:
+    def look() -> str:
+        raise wrong
+
+    return look
+
+
+def _looks_at_spark(engine: EngineSettings) -> Iterator[Look]:
+    needs: tuple[str, ...] = ()
+    if choose_kind(engine) is SessionKind.LOCAL:
+        yield Look("java", lambda: _say_java(engine))
+        yield Look("delta jars", lambda: _say_jars(engine), needs=("java",))
+        needs = ("delta jars",)
+    steps = probe(engine)
+    for name in STEPS:
+        yield Look(f"spark: {name}", lambda: next(steps).detail, needs=needs)
+        needs = (f"spark: {name}",)
+
+
+def _say_java(engine: EngineSettings) -> str:
+    java = find_java(engine.cache_dir)
+    return f"Java {java.version} from {java.origin}"
+
+
+def _say_jars(engine: EngineSettings) -> str:
+    jars = provide_jars(engine, find_java(engine.cache_dir))
+    return ", ".join(jar.name for jar in jars)
+
+
+def log_folder() -> Path:
+    """Where a failure outside of any project is written down."""
+    return default_cache_dir() / "logs"
 
 
 def clock() -> Clock:

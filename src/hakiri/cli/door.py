@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from hakiri.cli.app import app
 from hakiri.errors import Bug, HakiriError, Recovery, mask, render
 from hakiri.errors import as_json as facts
-from hakiri.settings import from_environment
 
 EXIT_CODES = {Recovery.FIX: 1, Recovery.RETRY: 3, Recovery.YIELD: 3, Recovery.REPORT: 4}
 
@@ -55,7 +54,9 @@ def _report(error: HakiriError, *, as_json: bool) -> int:
 
 
 def _as_bug(unforeseen: Exception) -> Bug:
-    log = from_environment().cache / "logs" / f"bug-{os.getpid()}.log"
+    from hakiri.wiring import log_folder
+
+    log = log_folder() / f"bug-{os.getpid()}.log"
     shown: str | None = str(log)
     try:
         log.parent.mkdir(parents=True, exist_ok=True)

@@ -27,6 +27,9 @@ class Step:
     detail: str
 
 
+STEPS = ("start", "write", "merge", "read", "python")
+
+
 def probe(settings: EngineSettings, *, schema: str | None = None) -> Iterator[Step]:
     """Open the session and exercise it, step by step. Raises an EngineError at the first step that fails."""
     began = time.perf_counter()

@@ -5,17 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
-
-class SessionKind(StrEnum):
-    """Where Spark runs."""
-
-    AUTO = "auto"  # the environment decides
-    LOCAL = "local"  # embedded in this machine, started by this process
-    CONNECT = "connect"  # a Spark Connect server, or a workspace through databricks-connect
-    DATABRICKS = "databricks"  # the session of the runtime this process runs in
+from hakiri.model.session import SessionKind
 
 
 def default_cache_dir() -> Path:

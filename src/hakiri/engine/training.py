@@ -13,7 +13,8 @@ from hakiri.engine.launch import Embedded, launch
 from hakiri.engine.log import open_log
 from hakiri.engine.probe import exercise
 from hakiri.engine.publish import held_if_free
-from hakiri.engine.settings import EngineSettings, SessionKind
+from hakiri.engine.settings import EngineSettings
+from hakiri.model.session import SessionKind
 
 
 def train(settings: EngineSettings) -> Archive:

@@ -8,9 +8,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hakiri.errors import HakiriError, NotWritable, UnresolvedReference
+from hakiri.errors import NotWritable, UnresolvedReference
 from hakiri.run.doctor import Look
-from hakiri.run.manifest import Workplace
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import Project
 from hakiri.spec.reference import Reference, references_in, texts_in
@@ -20,13 +19,8 @@ LOW_DISK_BYTES = 1 << 30
 LookUp = Callable[[Reference], str]
 
 
-def looks_around(place: Workplace, look_up: LookUp) -> Iterator[Look]:
-    """What there is to look at around the project in this place, be it valid or not."""
-    try:
-        project = place.read()
-    except HakiriError as wrong:
-        yield Look("manifests", _raise(wrong))
-        return
+def looks_around(project: Project, look_up: LookUp) -> Iterator[Look]:
+    """What there is to look at around a valid project."""
     yield Look("manifests", lambda: f"{len(project.pipelines)} pipelines in {project.spec.project.name}")
     if folder := local_folder(project):
         yield Look("disk", lambda: look_at_disk(folder))
@@ -80,10 +74,3 @@ def _is_set(reference: Reference, look_up: LookUp) -> bool:
         return bool(look_up(reference))
     except UnresolvedReference:
         return False
-
-
-def _raise(error: HakiriError) -> Callable[[], str]:
-    def look() -> str:
-        raise error
-
-    return look
