@@ -52,7 +52,12 @@ def looks(settings: Settings) -> Iterator[Look]:
         project = None  # Spark can be looked at all the same
     if project:
         yield from looks_around(project, settings.look_up)
-    yield from _looks_at_spark(engine_settings(settings, project))
+    try:
+        engine = engine_settings(settings, project)
+    except HakiriError as wrong:
+        yield Look("spark settings", _raising(wrong))
+        return
+    yield from _looks_at_spark(engine)
 
 
 def _raising(wrong: HakiriError) -> Callable[[], str]:

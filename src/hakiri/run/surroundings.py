@@ -21,7 +21,7 @@ LookUp = Callable[[Reference], str]
 
 def looks_around(project: Project, look_up: LookUp) -> Iterator[Look]:
     """What there is to look at around a valid project."""
-    yield Look("manifests", lambda: f"{len(project.pipelines)} pipelines in {project.spec.project.name}")
+    yield Look("manifests", lambda: f"project {project.spec.project.name}, pipelines: {len(project.pipelines)}")
     if folder := local_folder(project):
         yield Look("disk", lambda: look_at_disk(folder))
     for definition in project.pipelines.values():
