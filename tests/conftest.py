@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-MakeProject = Callable[[Mapping[str, str]], Path]
+from clocks import ManualClock
+from hakiri.engine.session import close_session, open_session
+from hakiri.engine.settings import EngineSettings
+from hakiri.model.session import SessionKind
+from projects import MakeProject
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture
@@ -22,3 +30,23 @@ def make_project(tmp_path: Path) -> MakeProject:
         return tmp_path
 
     return make
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one embedded session of a test run. Its JVM is set up for many small queries, not for long ones."""
+    yield open_session(
+        EngineSettings(
+            kind=SessionKind.LOCAL,
+            memory="1g",
+            archive=False,
+            log_dir=tmp_path_factory.mktemp("spark") / "logs",
+            conf={"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
+        )
+    )
+    close_session()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.conftest import Hakiri
 from hakiri.cli.door import EXIT_CODES
 from hakiri.errors import Recovery
-from tests.cli.conftest import Hakiri
 
 HEAVY = {
     "pyspark",

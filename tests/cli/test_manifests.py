@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Hakiri
-from tests.conftest import MakeProject
+from cli.conftest import Hakiri
+from projects import MakeProject
 
 PIPELINE = '[[pipeline]]\nid = "orders"\nsource = { connector = "x" }\ntables = ["orders"]\n'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -35,7 +35,12 @@ SAMPLES: dict[str, Any] = {
 
 
 def sample(kind: type[HakiriError]) -> HakiriError:
-    return kind(**{field.name: SAMPLES[str(field.type)] for field in dataclasses.fields(kind)})
+    hints = get_type_hints(kind)
+    return kind(**{field.name: _sample(str(field.type), hints[field.name]) for field in dataclasses.fields(kind)})
+
+
+def _sample(written: str, hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Literal else SAMPLES[written]
 
 
 KINDS = list(leaves())

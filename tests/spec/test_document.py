@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hakiri.errors import UnreadableManifest
 from hakiri.spec.document import parse_document, read_document
-from tests.spec.strategies import documents, toml_texts
+from spec.strategies import documents, toml_texts
 
 BROKEN = Path(__file__).parents[2] / "fixtures" / "manifests" / "broken"
 EXPECTED = json.loads((BROKEN / "expected.json").read_text())

@@ -17,7 +17,7 @@ from hakiri.spec.document import Format
 from hakiri.spec.edit import Editor
 from hakiri.spec.read import read_project
 from hakiri.spec.write import replace_file
-from tests.conftest import MakeProject
+from projects import MakeProject
 
 TOML = """\
 # The project.

@@ -9,7 +9,7 @@ import tomli
 from hypothesis import given
 
 from hakiri.spec.lines import json_lines, toml_comments, toml_lines, toml_sections
-from tests.spec.strategies import documents, paths_in, toml_texts
+from spec.strategies import documents, paths_in, toml_texts
 
 TOML = '''\
 # c

@@ -10,7 +10,7 @@ import pytest
 from hakiri.errors import InvalidProject, ManifestError, ProjectNotFound, UnknownConnector, render
 from hakiri.model.source import CursorKind
 from hakiri.spec.read import Project, find_project, read_project
-from tests.conftest import MakeProject
+from projects import MakeProject
 
 CONNECTORS = {"postgres": CursorKind.MONOTONIC, "pages": CursorKind.OPAQUE_TOKEN}
 MINIMAL = 'id = "a"\nsource = { connector = "postgres" }\ntables = ["orders"]\n'

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hakiri.spec.assign import assign, remove
 from hakiri.spec.lines import toml_comments, toml_sections
 from hakiri.spec.toml_text import count_comments, inline, render_table, set_value, unset_value
-from tests.spec.strategies import documents, keys, paths_in, scalars, toml_texts, values
+from spec.strategies import documents, keys, paths_in, scalars, toml_texts, values
 
 TEXT = """\
 # top

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import tomli
 import tomlkit
 
 from hakiri.spec.assign import assign, remove
@@ -19,6 +20,7 @@ _INLINE = frozenset({"source", "destination", "incremental", "tables", "transfor
 
 def set_value(text: str, path: KeyPath, value: Any) -> str:
     """The text with the key set. Raises ValueError where the path leads nowhere."""
+    assign(tomli.loads(text), path, value)  # the data would take it, so the text can
     sections = toml_sections(text)
     covering = _covering(sections, path)
     if covering is None:
