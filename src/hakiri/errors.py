@@ -42,6 +42,19 @@ HakiriError
 │   ├── SnapshotChanged          HK316  the same landing, other contents
 │   ├── EpochsStale              HK317  revocations unknown for longer than allowed
 │   └── LineageTampered          HK318  the append-only record was changed behind our back
+├── SourceError                  HK4xx  a source, as a connector meets it
+│   ├── SourceUnreachable        HK401  (retried)
+│   ├── SourceRefused            HK402  a login or a right that is not there
+│   ├── TableMissing             HK403
+│   ├── ColumnMissing            HK404
+│   ├── BadValue                 HK405  something stored that cannot be read
+│   ├── RateLimited              HK406  (retried, not before `retry_after_seconds`)
+│   ├── SourceTimeout            HK407  (retried)
+│   ├── SourceFailed             HK408  not classified (retried, as often as the pipeline allows)
+│   ├── SourceMoved              HK409  the source is no longer what was surveyed
+│   ├── RequestWrong             HK410  a query the source does not understand
+│   ├── BadConfig                HK411  a key of `source.config`
+│   └── ConnectorUnusable        HK412  not installed, or broken
 ├── ContextError                 HK5xx  where tables live
 │   └── NotWritable              HK501
 └── Bug                          HK900  ours: a failure nobody foresaw
@@ -58,6 +71,8 @@ from typing import Any, ClassVar, Literal
 
 MAX_TEXT = 2_000
 MAX_PROBLEMS = 50
+
+_SHOWN_NAMES = 20
 
 
 class Recovery(StrEnum):
@@ -739,6 +754,203 @@ class LineageTampered(CatalogError):
 
     def help(self) -> str:
         return "nothing more is appended to it; restore the table from a backup, or accept the loss and recreate it"
+
+
+# --- sources -----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceError(HakiriError):
+    """A source, as a connector meets it. Fields name things; they never hold a row's value or a secret."""
+
+    connector: str
+    table: str | None = None
+
+    def subject(self) -> str:
+        return f"`{self.table}` of {self.connector}" if self.table else self.connector
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceUnreachable(SourceError):
+    """Nobody answers, or the line broke."""
+
+    code = "HK401"
+    recovery = Recovery.RETRY
+    reason: str
+
+    def message(self) -> str:
+        return f"cannot reach {self.connector}: {self.reason}"
+
+    def help(self) -> str:
+        return "check the address in `source.config`, and that the source is up and lets this machine in"
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceRefused(SourceError):
+    """A login that fails, or a right that is missing."""
+
+    code = "HK402"
+    reason: str
+
+    def message(self) -> str:
+        return f"{self.subject()} refuses us: {self.reason}"
+
+    def help(self) -> str:
+        return "check the user, the secret behind the password, and what the user may read"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableMissing(SourceError):
+    """A table the source does not have, or does not show us."""
+
+    code = "HK403"
+    table: str
+    guess: str | None = None
+    looked_in: str | None = None
+
+    def message(self) -> str:
+        return f"{self.connector} has no table `{self.table}`" + (f" in {self.looked_in}" if self.looked_in else "")
+
+    def help(self) -> str:
+        return f"did you mean `{self.guess}`?" if self.guess else "check its name, and that our user may see it"
+
+
+@dataclass(eq=False, kw_only=True)
+class ColumnMissing(SourceError):
+    """A column the table does not have."""
+
+    code = "HK404"
+    table: str
+    column: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"column `{self.column}` is not in `{self.table}`"
+
+    def help(self) -> str | None:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return f"it has {', '.join(self.known[:_SHOWN_NAMES])}" if self.known else None
+
+
+@dataclass(eq=False, kw_only=True)
+class BadValue(SourceError):
+    """Something stored at the source that cannot be read at all. The value itself is never repeated."""
+
+    code = "HK405"
+    reason: str
+    where: str | None = None
+
+    def message(self) -> str:
+        return f"{self.subject()} holds what cannot be read: {self.reason}" + (f" ({self.where})" if self.where else "")
+
+    def help(self) -> str:
+        return "mend it at the source, or leave it out with `query` or `columns`"
+
+
+@dataclass(eq=False, kw_only=True)
+class RateLimited(SourceError):
+    """The source asks for patience."""
+
+    code = "HK406"
+    recovery = Recovery.RETRY
+    retry_after_seconds: float | None = None
+
+    def message(self) -> str:
+        wait = f" for {self.retry_after_seconds:g} s" if self.retry_after_seconds is not None else ""
+        return f"{self.subject()} asks us to wait{wait}"
+
+    def help(self) -> str:
+        return "set or lower `backfill.rate_budget`"
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceTimeout(SourceError):
+    """The source took longer than it was given, or a lock was in the way."""
+
+    code = "HK407"
+    recovery = Recovery.RETRY
+    reason: str
+
+    def message(self) -> str:
+        return f"{self.subject()} took too long: {self.reason}"
+
+    def help(self) -> str:
+        return "give it more time in `source.config`, or make the chunks smaller"
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceFailed(SourceError):
+    """A failure nobody has classified: worth a few more tries."""
+
+    code = "HK408"
+    recovery = Recovery.RETRY
+    reason: str
+
+    def message(self) -> str:
+        return f"reading {self.subject()} failed: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceMoved(SourceError):
+    """The source is no longer what was surveyed, so this chunk cannot be what was planned."""
+
+    code = "HK409"
+    reason: str
+
+    def message(self) -> str:
+        return f"{self.subject()} has moved on since it was planned: {self.reason}"
+
+    def help(self) -> str:
+        return "run again: a new plan sees it as it is now"
+
+
+@dataclass(eq=False, kw_only=True)
+class RequestWrong(SourceError):
+    """A query the source does not understand."""
+
+    code = "HK410"
+    reason: str
+
+    def message(self) -> str:
+        return f"{self.subject()} cannot be asked this: {self.reason}"
+
+    def help(self) -> str:
+        return "check the table's `query`"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadConfig(SourceError):
+    """A key of `source.config` that is missing, unknown or wrong."""
+
+    code = "HK411"
+    key: str
+    reason: str
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"`source.config.{self.key}` of {self.connector}: {self.reason}"
+
+    def help(self) -> str | None:
+        return f"did you mean `{self.guess}`?" if self.guess else None
+
+
+@dataclass(eq=False, kw_only=True)
+class ConnectorUnusable(SourceError):
+    """A connector that is not installed here, or cannot be loaded."""
+
+    code = "HK412"
+    reason: str
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"the connector `{self.connector}` cannot be used: {self.reason}"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return "connectors come from packages that offer `hakiri.connectors`"
 
 
 # --- where tables live -------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from hakiri.engine.probe import STEPS, probe
 from hakiri.engine.session import choose_kind
 from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
 from hakiri.errors import HakiriError
+from hakiri.extract.connectors.registry import cursor_kinds
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.run.doctor import Look
@@ -24,7 +25,7 @@ from hakiri.spec.reference import resolve
 
 def workplace(settings: Settings) -> Workplace:
     """Where the command was called, with the connectors that are installed."""
-    return Workplace(cwd=settings.cwd, project=settings.project, connectors={})
+    return Workplace(cwd=settings.cwd, project=settings.project, connectors=cursor_kinds())
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:

@@ -35,6 +35,7 @@ MAP = {
     "spec": room("errors model", "pydantic pydantic_core tomli tomlkit cronsim"),
     "plan": room("errors model spec"),
     "extract": room("errors model spec", "polars pyarrow"),
+    "extract.connectors": room("errors model spec", "polars pyarrow pydantic"),
     "stage": room("errors model", "pyarrow"),
     "audit": room("errors model spec", "great_expectations pyspark"),
     "land": room("errors model spec", "pyspark deltalake"),

@@ -1,0 +1,1 @@
+"""One chunk's rows leave their source here."""

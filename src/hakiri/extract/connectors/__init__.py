@@ -1,0 +1,1 @@
+"""Every source is read through one port."""

@@ -1,0 +1,103 @@
+"""What a manifest declares about a table reaches every connector in the same form."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from hakiri.errors import ColumnMissing
+from hakiri.model.table import Column, SourceTable
+from hakiri.spec.column_type import check_type
+from hakiri.spec.faults import guess
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+
+UTC_TIMESTAMP = pa.timestamp("us", tz="UTC")
+PLAIN_TIMESTAMP = pa.timestamp("us")
+
+
+def source_table(pipeline: PipelineSpec, table: TableSpec) -> SourceTable:
+    """The table as a connector is asked for it."""
+    incremental = table.incremental or pipeline.incremental
+    return SourceTable(
+        name=table.name,
+        query=table.query,
+        columns=tuple(Column(column.name, column.type) for column in table.columns),
+        primary_key=table.primary_key,
+        cursor=incremental.column if incremental else None,
+    )
+
+
+def arrow_type(text: str) -> pa.DataType:
+    """The Arrow type of a declared column type: `decimal(10,2)`, `array<struct<a:int>>`."""
+    found, rest = _read(check_type(text))
+    if rest:
+        raise ValueError(f"`{text}` goes on after a whole type")
+    return found
+
+
+def check_named(connector: str, table: SourceTable, known: tuple[str, ...]) -> None:
+    """Raise ColumnMissing for the first column the request names and the source does not have."""
+    asked = [*(column.name for column in table.columns), *table.primary_key, *filter(None, [table.cursor])]
+    check_columns(connector, table, asked, known)
+
+
+def check_columns(connector: str, table: SourceTable, asked: list[str], known: tuple[str, ...]) -> None:
+    """Raise ColumnMissing for the first of these columns that is not among the known ones."""
+    for name in asked:
+        if name not in known:
+            raise ColumnMissing(
+                connector=connector, table=table.name, column=name, known=known, guess=guess(name, known)
+            )
+
+
+_SIMPLE = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": UTC_TIMESTAMP,
+    "timestamp_ntz": PLAIN_TIMESTAMP,
+}
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+
+
+def _read(text: str) -> tuple[pa.DataType, str]:
+    """The type at the head of a canonical text, and what follows it."""
+    if match := _DECIMAL.match(text):
+        return pa.decimal128(int(match[1]), int(match[2])), text[match.end() :]
+    word = _word(text)
+    rest = text[len(word) :]
+    match word:
+        case "array":
+            element, rest = _read(rest[1:])
+            return pa.list_(element), rest[1:]
+        case "map":
+            key, rest = _read(rest[1:])
+            value, rest = _read(rest[1:])
+            return pa.map_(key, value), rest[1:]
+        case "struct":
+            return _read_struct(rest)
+        case _:
+            return _SIMPLE[word], rest
+
+
+def _read_struct(text: str) -> tuple[pa.DataType, str]:
+    members = []
+    while text[0] != ">":
+        name = _word(text[1:])
+        kind, text = _read(text[len(name) + 2 :])
+        members.append((name, kind))
+    return pa.struct(members), text[1:]
+
+
+def _word(text: str) -> str:
+    found = _WORD.match(text)
+    return found[0] if found else ""

@@ -1,0 +1,74 @@
+"""A row that cannot be read as described still arrives: as what was found, where, and why it does not fit (G6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pyarrow as pa
+
+RAW_LIMIT = 1 << 20
+
+
+class BatchKind(StrEnum):
+    """What the rows of a batch are."""
+
+    ROWS = "rows"
+    """Rows of the table."""
+    QUARANTINED = "quarantined"
+    """Rows that do not fit the description; they count as read, and are in no other batch."""
+    REMARKS = "remarks"
+    """Cells that hold NULL for want of a type that could hold them; their rows are in another batch, so no count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One row, or one cell, that does not fit."""
+
+    origin: str
+    """The file, or the table."""
+    position: int
+    """The line of the file where the row starts, or the ordinal of the row in its span; both from 1."""
+    reason: str
+    """Why, without the value."""
+    column: str | None = None
+    raw: str | None = None
+    """What was found, as text, cut after a mebibyte."""
+
+
+FAULTS = pa.schema(
+    [
+        pa.field("origin", pa.string(), nullable=False),
+        pa.field("position", pa.int64(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("column", pa.string()),
+        pa.field("raw", pa.string()),
+    ]
+)
+
+_KIND = b"hakiri.batch"
+
+
+def kind_of(batch: pa.RecordBatch) -> BatchKind:
+    """What a batch of a connector holds."""
+    told = (batch.schema.metadata or {}).get(_KIND)
+    return BatchKind(told.decode()) if told else BatchKind.ROWS
+
+
+def fault_batch(kind: BatchKind, faults: Iterable[Fault]) -> pa.RecordBatch:
+    """The faults as a batch that says what it is."""
+    listed = list(faults)
+    columns = {
+        "origin": [fault.origin for fault in listed],
+        "position": [fault.position for fault in listed],
+        "reason": [fault.reason for fault in listed],
+        "column": [fault.column for fault in listed],
+        "raw": [None if fault.raw is None else printable(fault.raw)[:RAW_LIMIT] for fault in listed],
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=FAULTS.with_metadata({_KIND: kind.value.encode()}))
+
+
+def printable(text: str) -> str:
+    """The text with whatever is not Unicode written as `\\udcff`, so that it can be stored."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

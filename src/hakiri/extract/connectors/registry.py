@@ -1,0 +1,118 @@
+"""Ours and everyone else's connectors are found the same way, and no driver is loaded before a source is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from hakiri.errors import BadConfig, ConnectorUnusable
+from hakiri.extract.connectors.port import Connector
+from hakiri.model.source import CursorKind
+from hakiri.spec.faults import guess, key_name
+
+GROUP = "hakiri.connectors"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What an entry point of the group names: all that can be known of a connector without its driver."""
+
+    cursor_kind: CursorKind
+    config: type[BaseModel]
+    """What `source.config` has to be; it should forbid keys it does not know."""
+    connector: str
+    """`module:Class`, imported when a source is opened; the class is called with the config alone."""
+
+
+def names() -> tuple[str, ...]:
+    """The installed connectors, by name."""
+    return tuple(sorted(_entry_points()))
+
+
+def cursor_kinds() -> Mapping[str, CursorKind | None]:
+    """How each installed connector walks its source; None for one that cannot be loaded."""
+    return {name: _cursor_kind(name) for name in names()}
+
+
+def declaration(name: str) -> Declaration:
+    """What a connector declares. Raises ConnectorUnusable for one that is not there or cannot be loaded."""
+    found = _entry_points().get(name, ())
+    if not found:
+        reason = f"it is not installed here; there are {', '.join(names())}"
+        raise ConnectorUnusable(connector=name, reason=reason, guess=guess(name, names()))
+    if len(found) > 1:
+        packages = sorted(entry.dist.name if entry.dist else entry.value for entry in found)
+        raise ConnectorUnusable(connector=name, reason=f"it is offered twice, by {' and '.join(packages)}")
+    declared = _load(name, found[0].load)
+    if not isinstance(declared, Declaration):
+        raise ConnectorUnusable(connector=name, reason=f"{found[0].value} is not a Declaration")
+    return declared
+
+
+def check_config(name: str, config: Mapping[str, Any]) -> tuple[BadConfig, ...]:
+    """Everything wrong with a `source.config` whose references are resolved. Opens nothing, repeats no value."""
+    declared = declaration(name)
+    try:
+        declared.config.model_validate(dict(config))
+    except ValidationError as error:
+        return tuple(_problem(name, declared.config, detail) for detail in error.errors(include_url=False))
+    return ()
+
+
+def open_connector(name: str, config: Mapping[str, Any]) -> Connector:
+    """The connector for a config whose references are resolved. No contact is made.
+
+    Raises BadConfig for the first thing wrong with the config, ConnectorUnusable for the connector itself.
+    """
+    for problem in check_config(name, config):
+        raise problem
+    declared = declaration(name)
+    module, _, attribute = declared.connector.partition(":")
+    build = getattr(_load(name, lambda: import_module(module)), attribute, None)
+    if build is None:
+        raise ConnectorUnusable(connector=name, reason=f"{module} has no `{attribute}`")
+    return cast("Connector", build(declared.config.model_validate(dict(config))))
+
+
+@cache
+def _entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for entry in entry_points(group=GROUP):
+        found[entry.name] = (*found.get(entry.name, ()), entry)
+    return found
+
+
+def _cursor_kind(name: str) -> CursorKind | None:
+    try:
+        return declaration(name).cursor_kind
+    except ConnectorUnusable:
+        return None
+
+
+def _load(name: str, load: Any) -> Any:
+    # A stranger's module may fail in any way while it is imported; that must not take the others down.
+    try:
+        return load()
+    except Exception as cause:
+        raise ConnectorUnusable(connector=name, reason=f"loading it failed with {type(cause).__name__}") from cause
+
+
+def _problem(name: str, model: type[BaseModel], detail: Any) -> BadConfig:
+    key = key_name(detail["loc"]) or "*"
+    match detail["type"]:
+        case "missing":
+            return BadConfig(connector=name, key=key, reason="is missing")
+        case "extra_forbidden":
+            known = sorted(model.model_fields)
+            reason = f"is not a key it knows; those are {', '.join(known)}"
+            return BadConfig(connector=name, key=key, reason=reason, guess=guess(str(detail["loc"][-1]), known))
+        case "value_error":
+            return BadConfig(connector=name, key=key, reason=str(detail["ctx"]["error"]))
+        case _:
+            return BadConfig(connector=name, key=key, reason=detail["msg"].replace("Input ", ""))

@@ -1,0 +1,159 @@
+"""A SQLite file answers the connector's verbs."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from hakiri.errors import RequestWrong, SourceError, TableMissing
+from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
+from hakiri.extract.connectors.predicate import Floor, UnknownSpan, condition
+from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
+from hakiri.extract.connectors.sqlite import SqliteConfig
+from hakiri.extract.connectors.sqlite.database import NAME, classified, opened, quoted, relation
+from hakiri.extract.connectors.sqlite.survey import SqliteDialect, survey
+from hakiri.extract.connectors.sqlite.types import declared_type, fit_column, stored_type
+from hakiri.model.key import KeyValue
+from hakiri.model.source import BackfillHint, CursorKind, Survey
+from hakiri.model.span import Span
+from hakiri.model.table import SourceTable, TableSchema
+from hakiri.spec.faults import guess
+
+SAFE_PARALLELISM = 4
+BATCH_BYTES = 16 << 20
+SAMPLE_ROWS = 1_000
+
+COLUMNS = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid"
+SEEN = "SELECT 1 FROM {table} LIMIT 0"
+SAMPLE = "SELECT {column} FROM {table} LIMIT {rows}"
+ROWS = "SELECT {selected} FROM {table} WHERE {condition}"
+TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteConnector:
+    """A SQLite file. Each verb sees one moment of it; two verbs may see two."""
+
+    config: SqliteConfig
+
+    def hint(self) -> BackfillHint:
+        return BackfillHint(cursor_kind=CursorKind.MONOTONIC, safe_parallelism=SAFE_PARALLELISM)
+
+    def probe(self, table: SourceTable) -> str:
+        with self._opened(table) as connection:
+            _columns(connection, table)
+            connection.execute(SEEN.format(table=relation(table)))
+        return f"SQLite {sqlite3.sqlite_version}"
+
+    def describe(self, table: SourceTable) -> TableSchema:
+        with self._opened(table) as connection:
+            listed = _columns(connection, table)
+            known = tuple(name for name, _, _ in listed)
+            check_named(NAME, table, known)
+            types = {name: declared_type(declared) for name, declared, _ in listed}
+            asked = {column.name: column.type for column in table.columns} or dict.fromkeys(known)
+            fields = [
+                (name, arrow_type(told) if told else types[name] or _sampled(connection, table, name))
+                for name, told in asked.items()
+            ]
+        own_key = tuple(name for name, _, place in sorted(listed, key=lambda column: column[2]) if place)
+        key = table.primary_key or (own_key if set(own_key) <= set(asked) else ())
+        return TableSchema(table, pa.schema(fields), key)
+
+    def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
+        with self._opened(schema.table) as connection:
+            return survey(connection, schema, _floor(schema, since), self.config.piece_rows)
+
+    def read(
+        self, schema: TableSchema, span: Span, *, columns: tuple[str, ...] | None = None, since: KeyValue | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        check_columns(NAME, schema.table, list(columns or ()), schema.names)
+        fields = schema.select(columns or schema.names)
+        selected = ", ".join(map(quoted, fields.names))
+        with self._opened(schema.table) as connection:
+            rows = _selected(connection, schema, selected, span, since)
+            ordinal = 1
+            while taken := _take(rows, self.config.batch_rows):
+                yield from _batches(taken, fields, schema.name, ordinal)
+                ordinal += len(taken)
+
+    def count(self, schema: TableSchema, span: Span, *, since: KeyValue | None = None) -> int:
+        with self._opened(schema.table) as connection:
+            counted: int = _selected(connection, schema, "count(*)", span, since).fetchone()[0]
+            return counted
+
+    def classify(self, failure: Exception, table: SourceTable) -> SourceError:
+        return classified(failure, table)
+
+    def _opened(self, table: SourceTable) -> Any:
+        return opened(self.config.path, self.config.busy_timeout_seconds, table)
+
+
+def _columns(connection: sqlite3.Connection, table: SourceTable) -> list[tuple[str, str, int]]:
+    """Name, declared type and place in the primary key of each column."""
+    name = relation(table).rpartition(".")[2].strip('"')
+    if found := connection.execute(COLUMNS, [name]).fetchall():
+        return found
+    known = [known for (known,) in connection.execute(TABLES)]
+    raise TableMissing(connector=NAME, table=table.name, guess=guess(table.name, known))
+
+
+def _sampled(connection: sqlite3.Connection, table: SourceTable, column: str) -> pa.DataType:
+    sql = SAMPLE.format(column=quoted(column), table=relation(table), rows=SAMPLE_ROWS)
+    found = connection.execute(sql)
+    return stored_type(value for (value,) in found)
+
+
+def _floor(schema: TableSchema, since: KeyValue | None) -> Floor | None:
+    if since is None or schema.table.cursor is None:
+        return None
+    return Floor(schema.table.cursor, since)
+
+
+def _selected(
+    connection: sqlite3.Connection, schema: TableSchema, selected: str, span: Span, since: KeyValue | None
+) -> sqlite3.Cursor:
+    dialect = SqliteDialect.of(connection, schema)
+    try:
+        where = condition(span, _floor(schema, since), dialect)
+    except UnknownSpan as cause:
+        reason = f"it has no {cause} to read"
+        raise RequestWrong(connector=NAME, table=schema.name, reason=reason) from cause
+    sql = ROWS.format(selected=selected, table=relation(schema.table), condition=where)
+    return connection.execute(sql, dialect.values)
+
+
+def _take(rows: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
+    """The next rows: as many as a batch has, fewer where they are long."""
+    taken: list[tuple[Any, ...]] = []
+    size = 0
+    while len(taken) < most and size < BATCH_BYTES and (row := rows.fetchone()):
+        taken.append(row)
+        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+    return taken
+
+
+def _batches(rows: Sequence[Any], fields: pa.Schema, origin: str, ordinal: int) -> Iterator[pa.RecordBatch]:
+    """The rows that fit as one batch, the others as a batch of quarantined rows."""
+    fitted = [fit_column(values, field.type) for values, field in zip(zip(*rows, strict=True), fields, strict=True)]
+    faults: dict[int, Fault] = {}
+    for field, column in zip(fields, fitted, strict=True):
+        for index, reason in column.misfits.items():
+            raw = json.dumps(dict(zip(fields.names, rows[index], strict=True)), default=_shown, ensure_ascii=False)
+            fault = Fault(origin=origin, position=ordinal + index, reason=reason, column=field.name, raw=raw)
+            faults.setdefault(index, fault)
+    batch = pa.RecordBatch.from_arrays([column.array for column in fitted], schema=fields)
+    if faults:
+        yield fault_batch(BatchKind.QUARANTINED, (faults[index] for index in sorted(faults)))
+        batch = batch.filter(pa.array(index not in faults for index in range(len(rows))))
+    if batch.num_rows:
+        yield batch
+
+
+def _shown(value: Any) -> str:
+    return f"X'{value.hex()}'" if isinstance(value, bytes) else str(value)

@@ -1,0 +1,155 @@
+"""A SQLite table is cut where its own rows say, so no piece is much larger than another."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from hakiri.extract.connectors.predicate import Floor, condition
+from hakiri.extract.connectors.sqlite.database import INSTANT, quoted, relation
+from hakiri.extract.connectors.sqlite.types import from_sqlite, is_temporal, to_sqlite
+from hakiri.model.key import Key, KeyValue
+from hakiri.model.source import Piece, Survey
+from hakiri.model.span import KeyRange, Span, WholeTable, cut, cut_positions
+from hakiri.model.table import TableSchema
+
+SAMPLE_ROWS = 100
+
+KEY_AFTER = "SELECT {keys} FROM {table} WHERE {condition} ORDER BY {keys} LIMIT 1 OFFSET {rows}"
+NEXT_KEY = "SELECT DISTINCT {keys} FROM {table} WHERE {condition} ORDER BY {keys} LIMIT 1 OFFSET 1"
+POSITION_AFTER = "SELECT {rowid} FROM {table} WHERE {rowid} >= ? ORDER BY {rowid} LIMIT 1 OFFSET {rows}"
+COUNT = "SELECT count(*) FROM {table} WHERE {condition}"
+ROW_BYTES = "SELECT avg({length}) FROM (SELECT * FROM {table} LIMIT {rows})"
+BOUNDS = "SELECT min({key}), max({key}) FROM {table} WHERE typeof({key}) IN ({stored_as})"
+RELATION = "SELECT type, wr FROM pragma_table_list(?) WHERE schema <> 'temp'"
+
+
+@dataclass(slots=True)
+class SqliteDialect:
+    """How SQLite writes a condition; collects the values that its placeholders stand for."""
+
+    schema: TableSchema
+    rowid: str | None
+    values: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection, schema: TableSchema) -> SqliteDialect:
+        return cls(schema, _rowid(connection, schema))
+
+    def key(self, column: str) -> str:
+        # Times are stored as texts in more than one spelling; as instants they have one order.
+        return f"{INSTANT}({quoted(column)})" if is_temporal(self._type(column)) else quoted(column)
+
+    def bind(self, column: str, value: KeyValue) -> str:
+        bound = to_sqlite(value, self._type(column))
+        if isinstance(bound, str) and not bound.isascii():
+            # Stored text need not be UTF-8, and the driver binds no other.
+            self.values.append(bound.encode("utf-8", "surrogateescape"))
+            return "CAST(? AS TEXT)"
+        self.values.append(bound)
+        return "?"
+
+    def position(self, bound: int, *, at_least: bool) -> str:
+        self.values.append(bound)
+        return f"{self.rowid or 'rowid'} {'>=' if at_least else '<'} ?"
+
+    def value(self, column: str, stored: Any) -> KeyValue:
+        """The key value that a compared expression came back as."""
+        return from_sqlite(stored, self._type(column))
+
+    def _type(self, column: str) -> Any:
+        return self.schema.columns.field(column).type
+
+
+def survey(connection: sqlite3.Connection, schema: TableSchema, floor: Floor | None, piece_rows: int) -> Survey:
+    """The pieces of the table, counted, and the bounds of its cursor."""
+    dialect = SqliteDialect.of(connection, schema)
+    spans = _spans(connection, schema, floor, dialect.rowid, piece_rows)
+    width = _row_bytes(connection, schema)
+    pieces = tuple(_piece(connection, schema, floor, span, width) for span in spans)
+    low, high = _bounds(connection, schema) if schema.table.cursor in schema.names else (None, None)
+    return Survey(pieces, low=low, high=high, is_exact=True)
+
+
+def _spans(
+    connection: sqlite3.Connection, schema: TableSchema, floor: Floor | None, rowid: str | None, rows: int
+) -> tuple[Span, ...]:
+    """By the cursor where only its top is wanted; else by the key, the rowid or the cursor, whichever there is."""
+    if columns := (floor.column,) if floor else schema.primary_key:
+        return cut(columns, _key_points(connection, schema, columns, rows), with_nulls=True)
+    if rowid:
+        return cut_positions(_positions(connection, schema, rowid, rows))
+    if schema.table.cursor:
+        columns = (schema.table.cursor,)
+        return cut(columns, _key_points(connection, schema, columns, rows), with_nulls=True)
+    return (WholeTable(),)
+
+
+def _key_points(
+    connection: sqlite3.Connection, schema: TableSchema, columns: tuple[str, ...], rows: int
+) -> Iterator[Key]:
+    """A key after every so many rows; rows with tied keys stay together."""
+    low = None
+    while point := _first_key(connection, schema, KeyRange(columns, low), KEY_AFTER, rows):
+        if point == low:  # more rows are tied at one key than a piece has: on to the next key
+            point = _first_key(connection, schema, KeyRange(columns, low), NEXT_KEY, rows)
+        if point is None:
+            return
+        low = point
+        yield point
+
+
+def _first_key(connection: sqlite3.Connection, schema: TableSchema, span: KeyRange, sql: str, rows: int) -> Key | None:
+    dialect = SqliteDialect.of(connection, schema)
+    keys = ", ".join(dialect.key(column) for column in span.columns)
+    filled = sql.format(keys=keys, table=relation(schema.table), condition=condition(span, None, dialect), rows=rows)
+    found = connection.execute(filled, dialect.values).fetchone()
+    return found and tuple(dialect.value(column, stored) for column, stored in zip(span.columns, found, strict=True))
+
+
+def _positions(connection: sqlite3.Connection, schema: TableSchema, rowid: str, rows: int) -> Iterator[int]:
+    sql = POSITION_AFTER.format(rowid=rowid, table=relation(schema.table), rows=rows)
+    low = -(1 << 63)
+    while point := connection.execute(sql, [low]).fetchone():
+        low = point[0]
+        yield low
+
+
+def _piece(connection: sqlite3.Connection, schema: TableSchema, floor: Floor | None, span: Span, width: int) -> Piece:
+    dialect = SqliteDialect.of(connection, schema)
+    sql = COUNT.format(condition=condition(span, floor, dialect), table=relation(schema.table))
+    rows: int = connection.execute(sql, dialect.values).fetchone()[0]
+    return Piece(span, rows=rows, bytes=rows * width)
+
+
+def _row_bytes(connection: sqlite3.Connection, schema: TableSchema) -> int:
+    """About how long a row is, from the first ones."""
+    length = " + ".join(f"coalesce(length(CAST({quoted(name)} AS BLOB)), 0)" for name in schema.names)
+    sql = ROW_BYTES.format(length=length, table=relation(schema.table), rows=SAMPLE_ROWS)
+    return round(connection.execute(sql).fetchone()[0] or 0)
+
+
+def _bounds(connection: sqlite3.Connection, schema: TableSchema) -> list[KeyValue | None]:
+    """The least and the greatest value of the cursor that are of its type."""
+    dialect = SqliteDialect.of(connection, schema)
+    column = schema.table.cursor or ""
+    stored_as = _STORAGE.get(str(schema.columns.field(column).type), "'integer', 'real'")
+    sql = BOUNDS.format(key=dialect.key(column), table=relation(schema.table), stored_as=stored_as)
+    found = connection.execute(sql).fetchone()
+    return [None if bound is None else dialect.value(column, bound) for bound in found]
+
+
+_STORAGE = {"string": "'text'", "binary": "'blob'"}
+
+
+def _rowid(connection: sqlite3.Connection, schema: TableSchema) -> str | None:
+    """The name under which the table's rowid can be had, if it has one."""
+    if schema.table.query is not None:
+        return None
+    found = connection.execute(RELATION, [schema.name.rpartition(".")[2]]).fetchone()
+    if found != ("table", 0):
+        return None
+    taken = {name.casefold() for name in schema.names}
+    return next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)

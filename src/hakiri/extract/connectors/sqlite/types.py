@@ -1,0 +1,111 @@
+"""A SQLite column has the type it was declared with, though SQLite itself would store anything in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+from pyarrow import types
+
+from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP
+from hakiri.extract.connectors.fit import Fitted, fit_values
+from hakiri.model.key import KeyValue
+
+MAX_DIGITS = 38
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DECIMAL = re.compile(r"(?:DECIMAL|NUMERIC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+# SQLite's own rules come last, in its own order: a type is what its name contains.
+_NAMES: tuple[tuple[str, pa.DataType], ...] = (
+    ("BOOL", pa.bool_()),
+    ("DATETIME", PLAIN_TIMESTAMP),
+    ("TIMESTAMP", PLAIN_TIMESTAMP),
+    ("DATE", pa.date32()),
+    ("INT", pa.int64()),
+    ("CHAR", pa.string()),
+    ("CLOB", pa.string()),
+    ("TEXT", pa.string()),
+    ("BLOB", pa.binary()),
+    ("REAL", pa.float64()),
+    ("FLOA", pa.float64()),
+    ("DOUB", pa.float64()),
+)
+_STORED: dict[type, pa.DataType] = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.binary()}
+
+
+def declared_type(declared: str) -> pa.DataType | None:
+    """The type of a column declared so, or None where the declaration says nothing."""
+    name = declared.upper()
+    if match := _DECIMAL.match(name):
+        precision, scale = int(match[1]), int(match[2] or 0)
+        return pa.decimal128(precision, scale) if scale <= precision <= MAX_DIGITS and precision else pa.string()
+    return next((kind for part, kind in _NAMES if part in name), None)
+
+
+def stored_type(sample: Iterable[Any]) -> pa.DataType:
+    """The type of an undeclared column, from some of its values: theirs if they agree, else text."""
+    found = {type(value) for value in sample if value is not None}
+    if found == {int, float}:
+        return pa.float64()
+    return _STORED[found.pop()] if len(found) == 1 else pa.string()
+
+
+def fit_column(values: Sequence[Any], kind: pa.DataType) -> Fitted:
+    """Stored values as a column of this type; 0 and 1 are SQLite's booleans."""
+    if types.is_boolean(kind):
+        values = [bool(value) if type(value) is int and value in (0, 1) else value for value in values]
+    return fit_values(values, kind)
+
+
+def is_temporal(kind: pa.DataType) -> bool:
+    """Whether values of the type are stored as texts, so that they have to be read before they can be compared."""
+    return bool(types.is_timestamp(kind) or types.is_date(kind))
+
+
+def instant(stored: Any) -> int | None:
+    """The microseconds since 1970 that a stored text stands for, or None where it stands for no time."""
+    try:
+        return _microseconds(datetime.fromisoformat(stored))
+    except (TypeError, ValueError):
+        return None
+
+
+def to_sqlite(value: KeyValue, kind: pa.DataType) -> int | float | str | bytes:
+    """A key value as SQLite compares it with a column of this type."""
+    match value:
+        case datetime():
+            return _microseconds(value) if is_temporal(kind) else value.isoformat(" ")
+        case date():
+            moment = datetime(value.year, value.month, value.day, tzinfo=UTC)
+            return _microseconds(moment) if is_temporal(kind) else value.isoformat()
+        case bool():
+            return int(value)
+        case Decimal():
+            return int(value) if value == int(value) else float(value)
+        case int() | float() | str() | bytes():
+            return value
+        case UUID():
+            return str(value)
+        case _:
+            return value.isoformat()
+
+
+def from_sqlite(value: int | float | str | bytes, kind: pa.DataType) -> KeyValue:
+    """The key value that compares as this one did."""
+    if not is_temporal(kind) or not isinstance(value, int):
+        return value
+    moment = datetime.fromtimestamp(value // 1_000_000, UTC).replace(microsecond=value % 1_000_000)
+    if types.is_date(kind) and moment.time() == datetime.min.time():
+        return moment.date()
+    return moment if types.is_timestamp(kind) and kind.tz else moment.replace(tzinfo=None)
+
+
+def _microseconds(moment: datetime) -> int:
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    passed = aware - _EPOCH
+    return (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds

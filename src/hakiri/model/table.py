@@ -1,0 +1,52 @@
+"""A table of a source has one form while it is asked for, and one once the source has described it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that was asked for; its type is a Spark SQL type, or None where the source shall tell."""
+
+    name: str
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """A table as a pipeline asks for it."""
+
+    name: str
+    query: str | None = None
+    """A query of the source that stands for the table."""
+    columns: tuple[Column, ...] = ()
+    """The columns to read; all of them when empty."""
+    primary_key: tuple[str, ...] = ()
+    """The key the pipeline declares; the source's own when empty."""
+    cursor: str | None = None
+    """The column that tells what is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """A table as its source describes it."""
+
+    table: SourceTable
+    columns: pa.Schema
+    """Names and types in the source's order; what a connector notes in field metadata is for itself alone."""
+    primary_key: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.columns.names)
+
+    def select(self, names: tuple[str, ...]) -> pa.Schema:
+        """The fields with these names, in this order; KeyError for a name that is not there."""
+        return pa.schema([self.columns.field(name) for name in names])

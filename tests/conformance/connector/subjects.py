@@ -1,0 +1,15 @@
+"""Every connector the suite judges, one line each."""
+
+from __future__ import annotations
+
+from conformance.connector.hostile import Mood, hostile_stand
+from conformance.connector.stands import Subject, sqlite_keyless_stand, sqlite_stand, sqlite_view_stand
+
+SUBJECTS = (
+    Subject("hostile", lambda _: hostile_stand(Mood.PLAIN)),
+    Subject("hostile, slow", lambda _: hostile_stand(Mood.SLOW)),
+    Subject("hostile, growing", lambda _: hostile_stand(Mood.GROWING)),
+    Subject("sqlite", sqlite_stand),
+    Subject("sqlite without a key", sqlite_keyless_stand),
+    Subject("sqlite query", sqlite_view_stand),
+)

@@ -1,0 +1,67 @@
+"""Connectors are found, judged by their config, and loaded late."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from hakiri.errors import BadConfig, ConnectorUnusable
+from hakiri.extract.connectors import registry
+from hakiri.model.source import CursorKind
+
+BUILT_IN = ("sqlite",)
+
+
+def test_ours_are_there_under_their_names() -> None:
+    assert set(BUILT_IN) <= set(registry.names())
+
+
+def test_cursor_kinds_are_known_without_a_driver() -> None:
+    code = (
+        "import sys; from hakiri.extract.connectors.registry import cursor_kinds; kinds = cursor_kinds();"
+        "assert not {'sqlite3', 'adbc_driver_postgresql', 'adbc_driver_manager'} & set(sys.modules);"
+        "print(sorted(kinds.items()))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for name in BUILT_IN:
+        assert f"('{name}', <CursorKind.MONOTONIC" in found
+
+
+def test_everything_wrong_with_a_config_is_told_at_once_and_no_value_is_repeated() -> None:
+    problems = registry.check_config("sqlite", {"pth": "hunter2", "batch_rows": "hunter2"})
+    assert {problem.key for problem in problems} == {"path", "batch_rows", "pth"}
+    assert {problem.guess for problem in problems if problem.key == "pth"} == {"path"}
+    assert not any("hunter2" in problem.text() for problem in problems)
+
+
+def test_a_good_config_has_no_problems() -> None:
+    assert registry.check_config("sqlite", {"path": "x.db"}) == ()
+
+
+def test_a_bad_config_opens_nothing() -> None:
+    with pytest.raises(BadConfig):
+        registry.open_connector("sqlite", {})
+
+
+def test_an_unknown_connector_comes_with_a_guess() -> None:
+    with pytest.raises(ConnectorUnusable) as caught:
+        registry.open_connector("sqlit", {})
+    assert caught.value.guess == "sqlite"
+
+
+def test_a_broken_stranger_is_told_and_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    strange = {
+        "gone": (EntryPoint("gone", "no.such.module:X", registry.GROUP),),
+        "odd": (EntryPoint("odd", "json:dumps", registry.GROUP),),
+        "twice": (EntryPoint("twice", "a:X", registry.GROUP), EntryPoint("twice", "b:X", registry.GROUP)),
+    }
+    ours = {"sqlite": registry._entry_points()["sqlite"]}
+    monkeypatch.setattr(registry, "_entry_points", lambda: {**strange, **ours})
+    kinds = registry.cursor_kinds()
+    assert kinds == {"gone": None, "odd": None, "twice": None, "sqlite": CursorKind.MONOTONIC}
+    for name in strange:
+        with pytest.raises(ConnectorUnusable):
+            registry.open_connector(name, {})
