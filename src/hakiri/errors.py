@@ -56,7 +56,8 @@ HakiriError
 │   ├── BadConfig                HK411  a key of `source.config`
 │   └── ConnectorUnusable        HK412  not installed, or broken
 ├── ContextError                 HK5xx  where tables live
-│   └── NotWritable              HK501
+│   ├── NotWritable              HK501
+│   └── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -974,6 +975,21 @@ class NotWritable(ContextError):
 
     def help(self) -> str:
         return "make room or give rights there, or choose another place"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoLocalCatalog(ContextError):
+    """A catalog that would have to live on an object store, where its backend cannot."""
+
+    code = "HK502"
+    path: str
+    backend: str
+
+    def message(self) -> str:
+        return f"a {self.backend} catalog on a path needs a folder of this machine, and {self.path} is none"
+
+    def help(self) -> str:
+        return "set `path` under `[catalog]`, or use the postgres backend"
 
 
 # --- ours --------------------------------------------------------------------------------------
