@@ -15,13 +15,16 @@ from hakiri.engine.probe import STEPS, probe
 from hakiri.engine.session import choose_kind
 from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
 from hakiri.errors import HakiriError, NoLocalCatalog
-from hakiri.extract.connectors.registry import cursor_kinds
+from hakiri.extract.connectors import registry
+from hakiri.extract.connectors.port import Connector
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.run.doctor import Look
 from hakiri.run.manifest import Workplace
+from hakiri.run.source import source_table
 from hakiri.run.surroundings import looks_around
 from hakiri.settings import Settings
+from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.project import CatalogBackend, EngineSection
 from hakiri.spec.read import Project
 from hakiri.spec.reference import resolve
@@ -29,7 +32,7 @@ from hakiri.spec.reference import resolve
 
 def workplace(settings: Settings) -> Workplace:
     """Where the command was called, with the connectors that are installed."""
-    return Workplace(cwd=settings.cwd, project=settings.project, connectors=cursor_kinds())
+    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts())
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
@@ -46,6 +49,15 @@ def engine_settings(settings: Settings, project: Project | None) -> EngineSettin
         log_dir=project.root / ".hakiri" / "logs" if project else None,
         verbose=settings.verbose,
     )
+
+
+def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Connector:
+    """The connector of a pipeline, with its references resolved.
+
+    Raises UnresolvedReference, ConnectorUnusable or BadConfig.
+    """
+    config = resolve(spec.source.config, settings.look_up)
+    return registry.open_connector(spec.source.connector, config, root=project.root)
 
 
 def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
@@ -93,6 +105,8 @@ def looks(settings: Settings) -> Iterator[Look]:
     if project:
         yield from looks_around(project, settings.look_up)
         yield Look("catalog", partial(_say_catalog, settings, project))
+        for definition in project.pipelines.values():
+            yield Look(f"source of {definition.spec.id}", partial(_say_source, settings, project, definition.spec))
     try:
         engine = engine_settings(settings, project)
     except HakiriError as wrong:
@@ -126,6 +140,12 @@ def _say_catalog(settings: Settings, project: Project) -> str:
         if catalog is None:
             return f"{backend}, made at its first use"
         return f"{backend}, pipelines known: {len(catalog.pipelines())}"
+
+
+def _say_source(settings: Settings, project: Project, spec: PipelineSpec) -> str:
+    source = connector(settings, project, spec)
+    answers = [source.probe(source_table(spec, table)) for table in spec.tables]
+    return "; ".join(dict.fromkeys(answers))
 
 
 def _say_java(engine: EngineSettings) -> str:

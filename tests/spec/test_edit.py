@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hakiri.errors import EditRefused, ManifestChanged, PipelineExists, PipelineNotFound
+from hakiri.model.connector import ConnectorFacts
 from hakiri.spec.document import Format
 from hakiri.spec.edit import Editor
 from hakiri.spec.read import read_project
@@ -46,11 +47,11 @@ ORDERS: dict[str, Any] = {
 
 
 def editor(root: Path) -> Editor:
-    return Editor(root=root, connectors={"x": None}, shown_from=root)
+    return Editor(root=root, connectors={"x": ConnectorFacts()}, shown_from=root)
 
 
 def spec_of(root: Path, name: str) -> Any:
-    return read_project(root, connectors={"x": None}, shown_from=root).pipelines[name].spec
+    return read_project(root, connectors={"x": ConnectorFacts()}, shown_from=root).pipelines[name].spec
 
 
 def test_a_created_pipeline_is_a_json_file_with_its_schema_line(make_project: MakeProject) -> None:

@@ -17,9 +17,9 @@ from hakiri.errors import (
     PipelineNotFound,
     Place,
 )
+from hakiri.model.connector import Connectors
 from hakiri.model.edited import Edited
 from hakiri.spec.assign import assign, remove
-from hakiri.spec.check import Connectors
 from hakiri.spec.document import Document, Format, read_document
 from hakiri.spec.faults import guess, key_name, part_at, spelling
 from hakiri.spec.lines import KeyPath
