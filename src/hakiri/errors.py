@@ -22,7 +22,8 @@ HakiriError
 │   ├── JavaMissing              HK202
 │   ├── JarsUnavailable          HK203
 │   ├── SessionFailed            HK204
-│   └── SessionUnreachable       HK205
+│   ├── SessionUnreachable       HK205
+│   └── TaskLost                 HK206  a task on an executor died or was stopped
 ├── CatalogError                 HK3xx  the ledger beside every step
 │   ├── CatalogUnavailable       HK301  not reachable, or locked for too long
 │   ├── CatalogBusy              HK302  lost every race for too long
@@ -489,6 +490,21 @@ class SessionUnreachable(EngineError):
 
     def help(self) -> str:
         return "check SPARK_REMOTE or `[engine] remote`, and that the server is up"
+
+
+@dataclass(eq=False, kw_only=True)
+class TaskLost(EngineError):
+    """A task that ended without an answer: its worker died, ran out of memory or was stopped."""
+
+    code = "HK206"
+    recovery = Recovery.RETRY
+    reason: str
+
+    def message(self) -> str:
+        return f"a task on an executor was lost: {self.reason}"
+
+    def help(self) -> str:
+        return "it is tried again; if its worker ran out of memory, lower `batch_rows` of the source or `parallelism`"
 
 
 # --- the catalog -------------------------------------------------------------------------------

@@ -148,6 +148,22 @@ def test_an_edit_may_mend_an_invalid_project(make_project: MakeProject) -> None:
     assert (root / "hakiri.toml").read_text() == TOML
 
 
+def test_a_project_file_whose_pipelines_are_no_list_is_refused_and_not_a_traceback(make_project: MakeProject) -> None:
+    root = make_project({"hakiri.toml": '[project]\nname = "test"\n[pipeline]\nid = "orders"\n'})
+    with pytest.raises(PipelineNotFound):
+        editor(root).edit("orders", {("schedule",): "every 1h"}, [])
+    with pytest.raises(EditRefused):
+        editor(root).create(ORDERS, "json")
+
+
+def test_a_block_is_appended_with_the_newlines_of_its_file(make_project: MakeProject) -> None:
+    root = make_project({})
+    (root / "hakiri.toml").write_bytes(b'[project]\r\nname = "test"\r\n')
+    editor(root).create(ORDERS, "toml")
+    written = (root / "hakiri.toml").read_bytes()
+    assert written.count(b"\n") == written.count(b"\r\n")
+
+
 def test_an_unknown_pipeline_comes_with_the_one_that_was_meant(make_project: MakeProject) -> None:
     with pytest.raises(PipelineNotFound) as missing:
         editor(make_project({"hakiri.toml": TOML})).edit("order", {("schedule",): "every 1h"}, [])
