@@ -72,13 +72,18 @@ def local_conf(
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": cores,
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     }
+    crash_report = f"-XX:ErrorFile={logs / 'java-crash-%p.log'}"  # else it lies in the user's folder
     joined = {
         "spark.sql.extensions": (",", ["io.delta.sql.DeltaSparkSessionExtension"]),
         # On the class path, not in `spark.jars`: only what the JVM itself loads can be archived.
         "spark.driver.extraClassPath": (":", [str(jar) for jar in jars]),
-        "spark.driver.extraJavaOptions": (" ", [_quote(option) for option in (*_jvm_options(logs), *jvm_options)]),
+        # The JVM's own compilers and collector: with C1 alone a start costs half the CPU, and a long job twice.
+        "spark.driver.extraJavaOptions": (" ", [_quote(option) for option in (crash_report, *jvm_options)]),
     }
     said = dict(settings.conf)
+    if "spark.jars.packages" not in said:
+        # Spark reads this file at every start, even with nothing to resolve; our jars needed it once.
+        said.pop("spark.jars.ivySettings", None)
     for key, (separator, ours) in joined.items():
         chosen[key] = separator.join([*ours, said.pop(key)] if key in said else ours)
     return chosen | said
@@ -94,12 +99,6 @@ def _at_launch(conf: dict[str, str]) -> dict[str, str]:
 
 def _spark_conf(conf: dict[str, str]) -> SparkConf:
     return SparkConf(loadDefaults=False).setAll(list(conf.items()))
-
-
-def _jvm_options(logs: Path) -> list[str]:
-    # Of the collectors the quickest for batches. All compilers stay on: with C1 alone a start costs half the CPU
-    # and a long job twice as much, which is the wrong bargain for what ingests.
-    return ["-XX:+UseParallelGC", f"-XX:ErrorFile={logs / 'java-crash-%p.log'}"]
 
 
 def _quote(option: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from hakiri.engine.archive import Archive, archive_for, build_at_exit, discard, use
+from hakiri.engine.archive import archive_for, build_at_exit, discard, use
 from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import find_java
 from hakiri.engine.launch import launch
@@ -27,7 +27,7 @@ def open_local(settings: EngineSettings, log: Log) -> SparkSession:
         # The archive is to blame only if the start succeeds without it.
         session = launch(settings, java=java, jars=jars, log=log).session
         discard(archive)
-    if _wants_archive(settings) and not _is_built(archive):
+    if _wants_archive(settings) and not archive.is_sealed():
         build_at_exit(archive, settings)
     return session
 
@@ -35,7 +35,3 @@ def open_local(settings: EngineSettings, log: Log) -> SparkSession:
 def _wants_archive(settings: EngineSettings) -> bool:
     # An archive fits one class path, and a user's own additions would make it another.
     return settings.archive and "spark.driver.extraClassPath" not in settings.conf
-
-
-def _is_built(archive: Archive) -> bool:
-    return archive.file.is_file()
