@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hakiri.engine.jars import flaws, provide_jars, wanted_jars
+from hakiri.engine.jars import _complaints, flaws, provide_jars, wanted_jars
 from hakiri.engine.java import Java, find_java
 from hakiri.engine.settings import EngineSettings, default_cache_dir
 from hakiri.errors import JarsUnavailable
@@ -114,3 +114,10 @@ def test_a_given_folder_that_lacks_a_jar_is_an_error_and_nothing_is_downloaded(
     with pytest.raises(JarsUnavailable, match=r"HAKIRI_JARS .* delta-storage-4\.4\.0\.jar is not there"):
         provide_jars(replace(mirrored, jars_dir=tmp_path), java)
     assert not mirrored.cache_dir.exists()
+
+
+def test_credentials_in_the_resolvers_answer_are_not_repeated() -> None:
+    said = "Server access error at url https://me:hunter2@mirror.invalid/x.jar (timed out)"
+    assert list(_complaints(said)) == [
+        "Spark's resolver: Server access error at url https://***@mirror.invalid/x.jar (timed out)"
+    ]

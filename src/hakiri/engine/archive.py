@@ -49,6 +49,11 @@ class Archive:
     def attempts(self) -> Path:
         return self._named("attempts")
 
+    @property
+    def report(self) -> Path:
+        """What the last builder had to say, which is nothing when all went well."""
+        return self._named("txt")
+
     def is_sealed(self) -> bool:
         """The archive was built and is as long as it was then: a JVM that maps a truncated one dies of it."""
         return self.seal.is_file() and self.seal.read_text() == self.sizes()
@@ -109,15 +114,16 @@ def _build_detached(archive: Archive, settings: EngineSettings) -> None:
     with held_if_free(archive.lock) as free:
         if not free or archive.is_sealed() or not may_try(archive):
             return
-    subprocess.Popen(
-        [sys.executable, "-m", "hakiri.engine.training"],
-        cwd=archive.folder,
-        env=os.environ | _same_places(settings),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    with archive.report.open("wb") as report:
+        subprocess.Popen(
+            [sys.executable, "-m", "hakiri.engine.training"],
+            cwd=archive.folder,
+            env=os.environ | _same_places(settings),
+            stdin=subprocess.DEVNULL,
+            stdout=report,
+            stderr=report,
+            start_new_session=True,
+        )
 
 
 def _same_places(settings: EngineSettings) -> dict[str, str]:

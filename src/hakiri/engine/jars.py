@@ -123,7 +123,7 @@ def _fetch(folder: Path, jars: tuple[Jar, ...], settings: EngineSettings, java: 
         for jar in jars:
             source = resolved / f"{jar.group}_{jar.name}"
             if flaw := _flaw(source, jar):
-                tried = (f"{folder}", *(said or (f"Spark's resolver: {jar.name} {flaw}",)))
+                tried = (f"the cache ({folder})", *(said or (f"Spark's resolver: {jar.name} {flaw}",)))
                 raise JarsUnavailable(wanted=tuple(jar.name for jar in jars), tried=tried)
         for jar in jars:
             publish_copy(resolved / f"{jar.group}_{jar.name}", folder / jar.name)

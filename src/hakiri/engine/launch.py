@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ def launch(
     Raises SessionFailed.
     """
     conf = local_conf(settings, jars=jars, logs=log.path.parent, jvm_options=jvm_options)
+    logged = log.path.stat().st_size
     try:
         with environment(launch_environment(java)):
             gateway = getattr(SparkContext, "_gateway", None) or launch_gateway(
@@ -47,7 +49,14 @@ def launch(
             SparkContext(conf=_spark_conf(conf), gateway=gateway)
             return Embedded(SparkSession.builder.getOrCreate(), gateway.proc)
     except spark_errors(OSError, ValueError) as cause:
-        raise SessionFailed(reason=f"Spark did not start: {_why(cause, log)}", log=str(log.path)) from cause
+        why = _last_words(log, logged) or first_line(cause)
+        raise SessionFailed(reason=f"Spark did not start: {why}", log=str(log.path)) from cause
+
+
+def has_jvm_died() -> bool:
+    """There was a JVM in this process, and it ended. PySpark has no second one to give."""
+    gateway = getattr(SparkContext, "_gateway", None)
+    return gateway is not None and gateway.proc.poll() is not None
 
 
 def local_conf(
@@ -112,13 +121,16 @@ def _warehouse() -> Path:
     return folder
 
 
-_TELLING = ("Error", "Exception", "Invalid", "Unrecognized", "Unable")
+_TELLING = re.compile(r"^(Error|Exception|Invalid|Unrecognized|\w*Caused by|# +SIG)")
 _MOST_BYTES = 64_000
 
 
-def _why(cause: Exception, log: Log) -> str:
-    """The line of the log that says why a JVM went away, else the first line of the error."""
+def _last_words(log: Log, since: int) -> str | None:
+    """What a JVM that would not start said about it: PySpark knows only that it is gone."""
+    if getattr(SparkContext, "_gateway", None) is not None:
+        return None
     with log.path.open("rb") as file:
+        file.seek(since)
         said = file.read(_MOST_BYTES).decode(errors="replace")
-    telling = [line.strip() for line in said.splitlines() if any(word in line for word in _TELLING)]
-    return telling[0][:MAX_REASON] if telling else first_line(cause)
+    telling = (line.strip() for line in said.splitlines() if _TELLING.match(line))
+    return next((line[:MAX_REASON] for line in telling), None)
