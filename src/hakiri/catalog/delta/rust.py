@@ -97,8 +97,7 @@ class RustExecutor:
             # Last: until here a failure leaves the buckets marked as read from the old files, so they are read again.
             files = _files_by_bucket(opened.handle)
             opened.loaded.update({bucket: files.get(bucket, frozenset()) for bucket in changes.buckets()})
-            if self._upkeep.after_commit(table, opened.handle):
-                opened.handle.update_incremental()
+            self._upkeep.after_commit(table, opened.handle)
         return True
 
     def progress(self, pipeline: str | None) -> list[Row] | None:
