@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import Sidecars
-from hakiri.errors import CatalogDriverMissing
+from hakiri.errors import CatalogDriverMissing, CatalogUnavailable
 from hakiri.model.clock import Clock
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def open_catalog(
             return DeltaCatalog(root, clock=clock, sidecars=sidecars)
         case DeltaTables(schema):
             if spark is None:
-                raise CatalogDriverMissing(backend="delta", wanted="a Spark session", extra="local")
+                raise CatalogUnavailable(store=f"the tables of {schema}", reason="no Spark session was given for them")
             from hakiri.catalog.delta.spark import SparkDeltaCatalog
 
             return SparkDeltaCatalog(spark, schema, clock=clock, sidecars=sidecars)

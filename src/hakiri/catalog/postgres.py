@@ -141,7 +141,7 @@ class PostgresStore:
             raise refused(str(cause).partition("\n")[0]) from cause
         except (DeadlockDetected, SerializationFailure):
             raise
-        except psycopg.OperationalError as cause:
+        except (psycopg.OperationalError, psycopg.InterfaceError) as cause:
             raise CatalogUnavailable(store="PostgreSQL", reason=str(cause)) from cause
 
     def _take(self) -> Connection:

@@ -14,7 +14,7 @@ from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.plans import PROGRESS
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table
-from hakiri.errors import CatalogBusy, HakiriError
+from hakiri.errors import CatalogBusy, CatalogUnavailable, HakiriError
 from hakiri.model.clock import Clock
 
 T = TypeVar("T")
@@ -81,8 +81,9 @@ class DeltaStore:
         try:
             self._commit(table, tickets)
         except BaseException as error:
+            shared = error if isinstance(error, HakiriError) else _interrupted(table, error)
             for ticket in tickets:
-                ticket.fail(error)
+                ticket.fail(shared)
             raise
 
     def _commit(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
@@ -123,6 +124,11 @@ class DeltaStore:
             self._executor.refresh(other, self._replica, None)
 
 
+def _interrupted(table: Table, cause: BaseException) -> CatalogUnavailable:
+    """What the others of a group are told when the thread that was committing for them is stopped."""
+    return CatalogUnavailable(store=table.name, reason=f"the commit was cut short by {type(cause).__name__}")
+
+
 @dataclass(slots=True)
 class _Ticket(Generic[T]):
     """A body waiting for its turn, and what came of it."""
@@ -139,7 +145,7 @@ class _Ticket(Generic[T]):
         self.answers, self.error = (), None
         try:
             self.answers = (replica.attempt(table, self.body, changes),)
-        except HakiriError as refusal:
+        except Exception as refusal:  # noqa: BLE001 - raised again where it belongs
             self.error = refusal
 
     def settle(self) -> None:

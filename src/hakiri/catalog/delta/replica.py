@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from hakiri.catalog.sqlite import SqliteSession, connect, create_tables, translated
 from hakiri.catalog.store import Row, Session
-from hakiri.catalog.tables import Table, Value
+from hakiri.catalog.tables import TABLES, Table, Value
 
 T = TypeVar("T")
 
@@ -48,6 +48,8 @@ class Replica:
         self._connection = connect(":memory:")
         for statement in create_tables():
             self._connection.execute(statement)
+        for table in TABLES:
+            self._connection.execute(f"CREATE INDEX {table.name}_bucket ON {table.name} (bucket)")
 
     def load(self, table: Table, rows: Iterable[tuple[Value, ...]], *, buckets: Iterable[int] | None = None) -> None:
         """Replace the rows of these buckets, or of the whole table, by these. Rows are in the table's column order."""

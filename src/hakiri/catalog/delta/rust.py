@@ -88,12 +88,16 @@ class RustExecutor:
             opened.handle = self._load(table)
             if not _is_committed(opened.handle, name, base):
                 return self._lost_race(error)
+            # It is there after all, and others may have come since: what we hold of these buckets may be old.
+            for bucket in changes.buckets():
+                opened.loaded.pop(bucket, None)
+            return True
         with self._translated():
+            sync_commit(self._root / table.name, base + 1, set(opened.handle.file_uris()) - before)
+            # Last: until here a failure leaves the buckets marked as read from the old files, so they are read again.
             files = _files_by_bucket(opened.handle)
             opened.loaded.update({bucket: files.get(bucket, frozenset()) for bucket in changes.buckets()})
-            sync_commit(self._root / table.name, base + 1, set(opened.handle.file_uris()) - before)
-            if self._upkeep.after_commit(table, opened.handle):
-                opened.handle.update_incremental()
+            self._upkeep.after_commit(table, opened.handle)
         return True
 
     def progress(self, pipeline: str | None) -> list[Row] | None:

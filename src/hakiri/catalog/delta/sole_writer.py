@@ -12,42 +12,34 @@ from hakiri.errors import SecondWriter
 LOCK_NAME = "_hakiri_writer.lock"
 
 
-class SoleWriter:
-    """Holds the lock of every local folder this application writes, for as long as it lives.
+_held: dict[Path, IO[str]] = {}
+"""Locks of this process, kept until it ends: a catalog that is closed may be opened again by the same application."""
+
+
+def require_sole_writer(location: str, application: str) -> None:
+    """Be the only application that writes next to this table. Raises SecondWriter. Repeats are free.
 
     Spark's log store on a local file system looks whether a version exists and then renames: between two JVMs both
-    may win. Unity Catalog and object stores arbitrate commits themselves and need no lock.
+    may win. Unity Catalog and object stores arbitrate commits themselves and need no lock. Two clients of one Spark
+    server are one application.
     """
-
-    def __init__(self) -> None:
-        self._held: dict[Path, IO[str]] = {}
-
-    def require(self, location: str, application: str) -> None:
-        """Be the only application that writes below this location's folder. Raises SecondWriter. Repeats are free.
-
-        Two clients of one Spark server are one application.
-        """
-        folder = _local_folder(location)
-        if folder is None or folder in self._held:
-            return
-        file = (folder / LOCK_NAME).open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as cause:
+    folder = _local_folder(location)
+    if folder is None or folder in _held:
+        return
+    file = (folder / LOCK_NAME).open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as cause:
+        with file:
             file.seek(0)
             writer = file.read()
-            file.close()
-            if writer != application:
-                raise SecondWriter(path=str(folder), writer=writer or "(starting)") from cause
-            return
-        file.truncate(0)
-        file.write(application)
-        file.flush()
-        self._held[folder] = file
-
-    def close(self) -> None:
-        while self._held:
-            self._held.popitem()[1].close()
+        if writer != application:
+            raise SecondWriter(path=str(folder), writer=writer or "(starting)") from cause
+        return
+    file.truncate(0)
+    file.write(application)
+    file.flush()
+    _held[folder] = file
 
 
 def _local_folder(location: str) -> Path | None:

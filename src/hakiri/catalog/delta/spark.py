@@ -18,7 +18,7 @@ from hakiri.catalog.delta.group import DeltaStore
 from hakiri.catalog.delta.neighbours import NoNeighbours
 from hakiri.catalog.delta.properties import COMPACT_EVERY, PROPERTIES, VACUUM_EVERY, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
-from hakiri.catalog.delta.sole_writer import SoleWriter
+from hakiri.catalog.delta.sole_writer import require_sole_writer
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row
@@ -99,7 +99,6 @@ class SparkExecutor:
         self._schema = ".".join(f"`{part}`" for part in schema.replace("`", "").split("."))
         self._heads: dict[Table, Head] = {}
         self._commits: Counter[Table] = Counter()
-        self._sole = SoleWriter()
         with self._translated():
             spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
 
@@ -133,7 +132,7 @@ class SparkExecutor:
         return None
 
     def close(self) -> None:
-        self._sole.close()
+        """The session is not ours to stop."""
 
     def _name(self, table: Table) -> str:
         return f"{self._schema}.`{table.name}`"
@@ -151,7 +150,7 @@ class SparkExecutor:
         found = int(detail["properties"]["hakiri.schema"])
         if found > ddl.SCHEMA_VERSION:
             raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
-        self._sole.require(detail["location"], self._spark.conf.get("spark.app.id") or "")
+        require_sole_writer(detail["location"], self._spark.conf.get("spark.app.id") or "")
         self._heads[table] = Head()
 
     def _load_changes(self, table: Table, replica: Replica) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 
 from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import DeltaError
 
 from hakiri.catalog.delta.properties import COMPACT_EVERY, VACUUM_EVERY
 from hakiri.catalog.tables import Table
@@ -19,20 +20,12 @@ class Upkeep:
     def __init__(self) -> None:
         self._commits: Counter[Table] = Counter()
 
-    def after_commit(self, table: Table, handle: DeltaTable) -> bool:
-        """Compact or vacuum if it is time, and say whether the table may have a new version.
-
-        Losing a race here is no loss: the winner, or the next one, tidies up.
-        """
+    def after_commit(self, table: Table, handle: DeltaTable) -> None:
+        """Compact or vacuum if it is time. A failure is no loss: the commit stands, and the next one tidies up."""
         self._commits[table] += 1
         count = self._commits[table]
-        if count % COMPACT_EVERY and count % VACUUM_EVERY:
-            return False
-        try:
+        with suppress(DeltaError):
             if count % COMPACT_EVERY == 0:
                 handle.optimize.compact()
             if count % VACUUM_EVERY == 0:
                 handle.vacuum(VACUUM_HOURS, dry_run=False, enforce_retention_duration=False, full=True)
-        except CommitFailedError:
-            pass
-        return True
