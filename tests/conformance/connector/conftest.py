@@ -11,13 +11,13 @@ from conformance.connector.subjects import SUBJECTS
 from hakiri.model.table import TableSchema
 
 
-@pytest.fixture(params=SUBJECTS, ids=lambda subject: subject.name, scope="module")
+@pytest.fixture(params=SUBJECTS, ids=lambda subject: subject.name, scope="session")
 def stand(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stand:
     subject: Subject = request.param
     folder: Path = tmp_path_factory.mktemp("stand")
     return subject.build(Place(folder, lambda: str(request.getfixturevalue("postgres_url"))))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def schema(stand: Stand) -> TableSchema:
     return stand.connector.describe(stand.table)
