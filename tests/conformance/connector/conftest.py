@@ -15,7 +15,8 @@ from hakiri.model.table import TableSchema
 def stand(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stand:
     subject: Subject = request.param
     folder: Path = tmp_path_factory.mktemp("stand")
-    return subject.build(Place(folder, lambda: str(request.getfixturevalue("postgres_url"))))
+    ask = request.getfixturevalue
+    return subject.build(Place(folder, lambda: str(ask("postgres_url")), lambda: str(ask("s3_endpoint"))))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from adbc_driver_postgresql import dbapi
-from pyarrow import parquet
+from pyarrow import fs, parquet
 
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.registry import open_connector
@@ -61,6 +61,7 @@ class Place:
 
     folder: Path
     postgres_url: Callable[[], str]
+    s3_endpoint: Callable[[], str]
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,23 @@ def jsonl_stand(place: Place) -> Stand:
 def parquet_stand(place: Place) -> Stand:
     return _files_stand(
         place, "parquet", lambda path, some: parquet.write_table(pa.Table.from_pylist(some, TYPES), path)
+    )
+
+
+def s3_stand(place: Place) -> Stand:
+    account = {"access_key": "someone", "secret_key": "secret", "region": "us-east-1"}
+    endpoint = place.s3_endpoint()
+    store = fs.S3FileSystem(endpoint_override=endpoint, allow_bucket_creation=True, **account)
+    store.create_dir("lake/data/things")
+    for start in range(0, 300, 100):
+        with store.open_output_stream(f"lake/data/things/{start}.csv", compression=None) as file:
+            file.write(_csv(rows()[start : start + 100]))
+    config = {"path": "s3://lake/data", "endpoint": endpoint, **account}
+    return Stand(
+        open_connector("files", config),
+        SourceTable("things", cursor=CURSOR),
+        missing=SourceTable("thing"),
+        absent=open_connector("files", {**config, "path": "s3://nothing"}),
     )
 
 

@@ -12,6 +12,7 @@ from conformance.connector.stands import (
     postgres_keyless_stand,
     postgres_query_stand,
     postgres_stand,
+    s3_stand,
     sqlite_keyless_stand,
     sqlite_stand,
     sqlite_view_stand,
@@ -31,4 +32,5 @@ SUBJECTS = (
     Subject("files, csv", csv_stand),
     Subject("files, json lines", jsonl_stand),
     Subject("files, parquet", parquet_stand),
+    Subject("files in an object store", s3_stand),
 )

@@ -19,6 +19,8 @@ MAX_PIECES = 1_000
 SAMPLED_ROWS = 200
 SAMPLED_BLOCKS = 200
 MAX_SAMPLED_BLOCKS = 20_000
+CLUSTERED = 10
+"""How much more is sampled above a floor, where new rows lie together."""
 COUNTED_ROWS = 100_000
 
 EXPLAIN = "EXPLAIN (FORMAT JSON) SELECT {columns} FROM {relation} WHERE {condition}"
@@ -142,21 +144,22 @@ def _points(
     present = " AND ".join(f"{quoted(column)} IS NOT NULL" for column in columns)
     where = f"{condition(WholeTable(), floor, dialect)} AND {present}"
     session.set(dialect.settings)
-    sample = relation.sql if floor else _sample(session, relation, pieces, rows)
+    share = pieces * SAMPLED_ROWS / max(rows, 1)
+    sample = _sample(session, relation, pieces, CLUSTERED * share if floor else share)
     texts = ", ".join(f"{quoted(column)}::text" for column in columns)
     found = session.ask(CUTS.format(texts=texts, keys=keys, sample=sample, condition=where, pieces=pieces))
     # The last of them is the greatest row: nothing is left to cut off above it.
     return [tuple(map(dialect.value, columns, row)) for row in found[:-1]]
 
 
-def _sample(session: Session, relation: Relation, pieces: int, rows: int) -> str:
-    """As much of a table as tells where to cut it; neighbours in a block tend to have neighbouring keys."""
+def _sample(session: Session, relation: Relation, pieces: int, share: float) -> str:
+    """As much of a table as tells where to cut it, at least this share of its rows."""
     if relation.kind not in {"r", "p", "m"}:
         return relation.sql
     _, _, blocks = session.ask(LEAVES, [relation.oid])[0]
+    # Neighbours in a block tend to have neighbouring keys, so it takes many blocks, not only many rows.
     wanted = min(MAX_SAMPLED_BLOCKS, pieces * SAMPLED_BLOCKS) / max(blocks, 1)
-    share = max(wanted, pieces * SAMPLED_ROWS / max(rows, 1))
-    return SAMPLE.format(relation=relation.sql, percent=min(100.0, 100.0 * share))
+    return SAMPLE.format(relation=relation.sql, percent=min(100.0, 100.0 * max(wanted, share)))
 
 
 def _may_be_null(schema: TableSchema, columns: tuple[str, ...]) -> bool:
