@@ -36,6 +36,7 @@ MAP = {
     "plan": room("errors model spec"),
     "extract": room("errors model spec", "polars pyarrow"),
     "extract.connectors": room("errors model spec", "polars pyarrow pydantic"),
+    "extract.connectors.postgres": room("errors model spec", "pyarrow pydantic adbc_driver_postgresql"),
     "stage": room("errors model", "pyarrow"),
     "audit": room("errors model spec", "great_expectations pyspark"),
     "land": room("errors model spec", "pyspark deltalake"),

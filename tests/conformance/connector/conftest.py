@@ -11,13 +11,14 @@ from conformance.connector.subjects import SUBJECTS
 from hakiri.model.table import TableSchema
 
 
-@pytest.fixture(params=SUBJECTS, ids=lambda subject: subject.name, scope="module")
+@pytest.fixture(params=SUBJECTS, ids=lambda subject: subject.name, scope="session")
 def stand(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stand:
     subject: Subject = request.param
     folder: Path = tmp_path_factory.mktemp("stand")
-    return subject.build(Place(folder, lambda: str(request.getfixturevalue("postgres_url"))))
+    ask = request.getfixturevalue
+    return subject.build(Place(folder, lambda: str(ask("postgres_url")), lambda: str(ask("s3_endpoint"))))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def schema(stand: Stand) -> TableSchema:
     return stand.connector.describe(stand.table)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import parquet
+from adbc_driver_postgresql import dbapi
+from pyarrow import fs, parquet
 
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.registry import open_connector
@@ -22,6 +23,7 @@ ODD = 'Größe "in.cm" x'
 COLUMNS = ("id", ODD, "seen", "note", "amount")
 CURSOR = "seen"
 PIECE_ROWS = 40
+TYPES = pa.schema([("id", "int64"), (ODD, "string"), ("seen", "int64"), ("note", "string"), ("amount", "double")])
 
 
 def rows() -> list[dict[str, Any]]:
@@ -59,6 +61,7 @@ class Place:
 
     folder: Path
     postgres_url: Callable[[], str]
+    s3_endpoint: Callable[[], str]
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,25 @@ def jsonl_stand(place: Place) -> Stand:
 
 
 def parquet_stand(place: Place) -> Stand:
-    schema = pa.schema([("id", "int64"), (ODD, "string"), ("seen", "int64"), ("note", "string"), ("amount", "double")])
     return _files_stand(
-        place, "parquet", lambda path, some: parquet.write_table(pa.Table.from_pylist(some, schema), path)
+        place, "parquet", lambda path, some: parquet.write_table(pa.Table.from_pylist(some, TYPES), path)
+    )
+
+
+def s3_stand(place: Place) -> Stand:
+    account = {"access_key": "someone", "secret_key": "secret", "region": "us-east-1"}
+    endpoint = place.s3_endpoint()
+    store = fs.S3FileSystem(endpoint_override=endpoint, allow_bucket_creation=True, **account)
+    store.create_dir("lake/data/things")
+    for start in range(0, 300, 100):
+        with store.open_output_stream(f"lake/data/things/{start}.csv", compression=None) as file:
+            file.write(_csv(rows()[start : start + 100]))
+    config = {"path": "s3://lake/data", "endpoint": endpoint, **account}
+    return Stand(
+        open_connector("files", config),
+        SourceTable("things", cursor=CURSOR),
+        missing=SourceTable("thing"),
+        absent=open_connector("files", {**config, "path": "s3://nothing"}),
     )
 
 
@@ -143,6 +162,54 @@ def _jsonl(some: list[dict[str, Any]]) -> bytes:
 
 def _zstd(data: bytes) -> bytes:
     return pa.Codec("zstd").compress(data, asbytes=True)  # type: ignore[no-any-return]
+
+
+def postgres_stand(place: Place) -> Stand:
+    connector = _postgres(place, "keyed", "PRIMARY KEY (id)")
+    broken = (
+        f"SELECT id, 1 / (25000 - n) AS seen, repeat('x', 99) FROM generate_series(1, 30000) n, {THINGS} WHERE id = 1"
+    )
+    url = place.postgres_url()
+    return Stand(
+        connector,
+        SourceTable("keyed.things", cursor=CURSOR),
+        missing=SourceTable("keyed.thing"),
+        absent=open_connector("postgres", {"url": url.replace("host=", "port=1&host=")}),
+        breaking=(connector, SourceTable("broken", query=broken), WholeTable()),
+    )
+
+
+def postgres_keyless_stand(place: Place) -> Stand:
+    return Stand(_postgres(place, "keyless", "CHECK (TRUE)"), SourceTable("keyless.things", cursor=CURSOR))
+
+
+def postgres_indexed_stand(place: Place) -> Stand:
+    connector = _postgres(place, "composite", f'UNIQUE (note, id, "{ODD.replace(chr(34), chr(34) * 2)}")')
+    return Stand(connector, SourceTable("composite.things", cursor=CURSOR))
+
+
+def postgres_query_stand(place: Place) -> Stand:
+    connector = _postgres(place, "asked", "CHECK (TRUE)")
+    query = "SELECT * FROM asked.things -- all of it"
+    return Stand(connector, SourceTable("asked", query=query, primary_key=("id",), cursor=CURSOR))
+
+
+THINGS = "keyed.things"
+
+
+def _postgres(place: Place, schema: str, constraint: str) -> Connector:
+    url = place.postgres_url()
+    with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        odd = ODD.replace('"', '""')
+        cursor.execute(f"CREATE SCHEMA {schema}")
+        cursor.execute(
+            f'CREATE TABLE {schema}.things (id int8, "{odd}" text, seen int8, note text, amount float8, {constraint})'
+        )
+        cursor.executemany(
+            f"INSERT INTO {schema}.things VALUES ($1, $2, $3, $4, $5)", pa.RecordBatch.from_pylist(rows(), TYPES)
+        )
+        cursor.execute(f"CREATE INDEX ON {schema}.things (seen)")
+    return open_connector("postgres", {"url": url, "piece_rows": 110, "batch_bytes": 8192})
 
 
 def sqlite_file(folder: Path, constraint: str) -> Path:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from hakiri.errors import BadConfig, BadValue, SourceMoved, TableMissing
+from hakiri.errors import BadConfig, BadValue, RequestWrong, SourceMoved, TableMissing
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import check_config, open_connector
@@ -128,6 +128,20 @@ def test_a_file_without_a_header_takes_the_declared_names(tmp_path: Path) -> Non
     connector = folder(tmp_path, {"t.csv": b"1;x\n2;y\n"}, header=False, delimiter=";")
     assert read(connector, Column("a"), Column("b"))[1] == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
     assert list(read(connector)[0]) == ["column_1", "column_2"]
+
+
+def test_a_first_line_that_is_no_row_is_quarantined_where_no_header_is_due(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t.csv": b'\n"open;x\n1;y\n'}, header=False, delimiter=";")
+    _, rows, faults = read(connector)
+    assert rows == [{"column_1": 1, "column_2": "y"}]
+    assert faults == [(2, "opens a quote that is not closed", None)]
+
+
+def test_a_floor_of_another_type_than_the_cursor_is_told(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t.csv": b"a\n1\n"})
+    schema = connector.describe(SourceTable("t", cursor="a"))
+    with pytest.raises(RequestWrong):
+        list(connector.read(schema, WholeTable(), since="x"))
 
 
 @pytest.mark.parametrize(("encoding", "bad"), [("latin-1", 0), ("utf-16", 0), ("cp1252", 1)])

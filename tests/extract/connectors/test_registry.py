@@ -12,7 +12,7 @@ from hakiri.errors import BadConfig, ConnectorUnusable
 from hakiri.extract.connectors import registry
 from hakiri.model.source import CursorKind
 
-BUILT_IN = ("files", "sqlite")
+BUILT_IN = ("files", "postgres", "sqlite")
 
 
 def test_ours_are_there_under_their_names() -> None:

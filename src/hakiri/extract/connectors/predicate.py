@@ -7,6 +7,7 @@ from typing import Protocol, assert_never
 
 from hakiri.model.key import Key, KeyValue
 from hakiri.model.span import KeyRange, OneFile, PageToken, Partition, PositionRange, Span, WholeTable
+from hakiri.model.table import TableSchema
 
 
 class Dialect(Protocol):
@@ -35,6 +36,17 @@ class Floor:
 
     column: str
     value: KeyValue
+
+
+def floor_of(schema: TableSchema, since: KeyValue | None) -> Floor | None:
+    """The floor of a table's cursor, where it has both."""
+    cursor = schema.table.cursor
+    return None if since is None or cursor is None else Floor(cursor, since)
+
+
+def quoted(name: str) -> str:
+    """The name as an identifier of SQL, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def condition(span: Span, floor: Floor | None, dialect: Dialect) -> str:

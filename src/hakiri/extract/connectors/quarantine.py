@@ -19,7 +19,7 @@ class BatchKind(StrEnum):
     QUARANTINED = "quarantined"
     """Rows that do not fit the description; they count as read, and are in no other batch."""
     REMARKS = "remarks"
-    """Cells that hold NULL for want of a type that could hold them; their rows are in another batch, so no count."""
+    """Cells that hold NULL, or less than was found, for want of a type; their rows are in another batch: no count."""
 
 
 @dataclass(frozen=True, slots=True)

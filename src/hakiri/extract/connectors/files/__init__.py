@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from hakiri.extract.connectors.registry import Declaration
 from hakiri.model.source import CursorKind
@@ -53,6 +53,12 @@ class FilesConfig(Frozen):
     """S3: the key's id; from the environment when left out."""
     secret_key: SecretStr | None = None
     """S3: the key itself."""
+
+    @model_validator(mode="after")
+    def _quote_and_delimiter_differ(self) -> Self:
+        if self.quote == self.delimiter:
+            raise ValueError("`quote` and `delimiter` have to differ")
+        return self
 
 
 DECLARATION = Declaration(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from hakiri.errors import RequestWrong, SourceError, SourceUnreachable
+from hakiri.errors import BadConfig, RequestWrong, SourceError
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
 from hakiri.extract.connectors.files import FilesConfig
 from hakiri.extract.connectors.files.infer import settled, widened
@@ -73,7 +73,7 @@ class FilesConnector:
         check_columns(NAME, schema.table, list(columns or ()), schema.names)
         for found in self._of_span(schema.table, span):
             for batch in self._rows(schema, found):
-                kept = _above(batch, schema.table.cursor, since)
+                kept = _above(batch, schema, since)
                 if columns and kind_of(kept) is BatchKind.ROWS:
                     kept = kept.select([*columns, *(name for name in kept.schema.names if name not in schema.names)])
                 if kept.num_rows:
@@ -89,7 +89,7 @@ class FilesConnector:
         try:
             return Store(self.config).files(table)
         except FileNotFoundError as cause:
-            raise SourceUnreachable(connector=NAME, table=table.name, reason="there is no such folder") from cause
+            raise BadConfig(connector=NAME, key="path", reason="there is no such folder") from cause
         except Exception as cause:
             raise classified(cause, table) from cause
 
@@ -149,9 +149,15 @@ def _sample(found: list[Found]) -> list[Found]:
     return [*found[:-1:step], found[-1]]
 
 
-def _above(batch: pa.RecordBatch, cursor: str | None, since: KeyValue | None) -> pa.RecordBatch:
+def _above(batch: pa.RecordBatch, schema: TableSchema, since: KeyValue | None) -> pa.RecordBatch:
     """The rows at or above the floor, and those without a cursor."""
+    cursor = schema.table.cursor
     if since is None or cursor is None or kind_of(batch) is not BatchKind.ROWS:
         return batch
     values = batch.column(cursor)
-    return batch.filter(pc.or_kleene(pc.is_null(values), pc.greater_equal(values, pa.scalar(since, values.type))))
+    try:
+        floor = pa.scalar(since, values.type)
+    except (pa.ArrowException, TypeError, ValueError) as cause:
+        reason = f"the floor of `{cursor}` is no {values.type}"
+        raise RequestWrong(connector=NAME, table=schema.name, reason=reason) from cause
+    return batch.filter(pc.or_kleene(pc.is_null(values), pc.greater_equal(values, floor)))

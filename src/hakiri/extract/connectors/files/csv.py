@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,24 +77,24 @@ class Parsed(NamedTuple):
 
 def records(found: Iterable[Line], dialect: CsvDialect) -> Iterator[Record]:
     """The records of a file's lines. A quote that is never closed costs the line it stands on, not the file."""
+    rest, again = iter(found), deque[Line]()
+    quote = dialect.quote.encode()
     waiting: list[Line] = []
     size = 0
-    for line in found:
-        if not waiting and dialect.quote.encode() not in line.text and not line.is_cut:
+    while (line := again.popleft() if again else next(rest, None)) or waiting:
+        if line and not waiting and quote not in line.text and not line.is_cut:
             yield Record(line.number, line.text)
-            continue
-        is_end = _ends(line, dialect, is_open=bool(waiting))
-        waiting.append(line)
-        size += len(line.text)
-        if is_end:
-            yield _record(waiting)
-        elif size > dialect.max_record_bytes:
-            yield from _unclosed(waiting, dialect)
+        elif line and size <= dialect.max_record_bytes:
+            is_end = _ends(line, dialect, is_open=bool(waiting))
+            waiting.append(line)
+            size += len(line.text)
+            if is_end:
+                yield _record(waiting)
+                waiting, size = [], 0
         else:
-            continue
-        waiting, size = [], 0
-    if waiting:
-        yield from _unclosed(waiting, dialect)
+            again.extendleft(reversed([*waiting[1:], *([line] if line else [])]))
+            yield Record(waiting[0].number, waiting[0].text, "opens a quote that is not closed")
+            waiting, size = [], 0
 
 
 def blocks(found: Iterable[Record]) -> Iterator[list[Record]]:
@@ -112,7 +113,7 @@ def blocks(found: Iterable[Record]) -> Iterator[list[Record]]:
 
 def parse(block: list[Record], width: int, dialect: CsvDialect) -> Parsed:
     """The records as rows of so many fields. A group that does not add up is halved until the culprit stands alone."""
-    whole = [record for record in block if record.fault is None and not (width > 1 and _is_blank(record))]
+    whole = [record for record in block if record.fault is None and not (width != 1 and _is_blank(record))]
     faults = [record for record in block if record.fault]
     pieces: list[list[pa.Array]] = []
     lines: list[int] = []
@@ -140,11 +141,6 @@ def _record(waiting: list[Line]) -> Record:
     text = b"\n".join(line.text for line in waiting)
     fault = "is longer than a line may be" if waiting[-1].is_cut else None
     return Record(waiting[0].number, text, fault)
-
-
-def _unclosed(waiting: list[Line], dialect: CsvDialect) -> Iterator[Record]:
-    yield Record(waiting[0].number, waiting[0].text, "opens a quote that is not closed")
-    yield from records(waiting[1:], dialect)
 
 
 def _is_blank(record: Record) -> bool:

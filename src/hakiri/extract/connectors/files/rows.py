@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -112,14 +112,18 @@ def _header(
     found: Iterator[Record], config: FilesConfig, dialect: CsvDialect, wanted: Wanted
 ) -> tuple[list[str], Iterator[Record]]:
     """The names of a file's fields, and the records after them."""
-    first = next((record for record in found if record.text.strip()), None)
-    if first is None:
-        return [], iter(())
-    fields = _fields_of(first, dialect, wanted.origin)
+    passed: list[Record] = []
+    for first in found:
+        if first.text.strip() and (config.header or first.fault is None):
+            fields = _fields_of(first, dialect, wanted.origin)
+            break
+        passed.append(first)
+    else:
+        return [], iter(passed)
     if not config.header:
         declared = list(wanted.fields.names)
         names = declared if len(declared) == len(fields) else [f"column_{index + 1}" for index in range(len(fields))]
-        return names, _chained(first, found)
+        return names, chain(passed, [first], found)
     try:
         names = [(field or b"").decode() for field in fields]
     except UnicodeDecodeError as cause:
@@ -136,11 +140,6 @@ def _fields_of(first: Record, dialect: CsvDialect, origin: str) -> list[bytes | 
     if not found:
         raise BadValue(connector=NAME, reason="its first line is no CSV", where=origin)
     return [column[0].as_py() for column in columns]
-
-
-def _chained(first: Record, rest: Iterator[Record]) -> Iterator[Record]:
-    yield first
-    yield from rest
 
 
 def _some(found: Iterator[Entry], rows: int) -> list[Entry]:

@@ -118,6 +118,8 @@ def classified(failure: Exception, table: SourceTable, where: str | None = None)
         return SourceMoved(connector=NAME, table=name, reason=f"{where or 'a file'} is gone")
     if isinstance(failure, PermissionError) or _REFUSED.search(text):
         return SourceRefused(connector=NAME, table=name, reason=f"{where or 'the folder'} may not be read")
+    if "NO_SUCH_BUCKET" in text:
+        return BadConfig(connector=NAME, key="path", reason="there is no such bucket")
     if _SLOWED.search(text):
         return RateLimited(connector=NAME, table=name)
     if _AWAY.search(text):

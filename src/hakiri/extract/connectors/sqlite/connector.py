@@ -12,10 +12,10 @@ import pyarrow as pa
 from hakiri.errors import RequestWrong, SourceError, TableMissing
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
 from hakiri.extract.connectors.fit import json_text
-from hakiri.extract.connectors.predicate import Floor, UnknownSpan, condition
+from hakiri.extract.connectors.predicate import UnknownSpan, condition, floor_of, quoted
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
 from hakiri.extract.connectors.sqlite import SqliteConfig
-from hakiri.extract.connectors.sqlite.database import NAME, classified, opened, quoted, relation
+from hakiri.extract.connectors.sqlite.database import NAME, classified, opened, relation
 from hakiri.extract.connectors.sqlite.survey import SqliteDialect, survey
 from hakiri.extract.connectors.sqlite.types import declared_type, fit_column, stored_type
 from hakiri.model.key import KeyValue
@@ -67,7 +67,7 @@ class SqliteConnector:
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
         with self._opened(schema.table) as connection:
-            return survey(connection, schema, _floor(schema, since), self.config.piece_rows)
+            return survey(connection, schema, floor_of(schema, since), self.config.piece_rows)
 
     def read(
         self, schema: TableSchema, span: Span, *, columns: tuple[str, ...] | None = None, since: KeyValue | None = None
@@ -109,18 +109,12 @@ def _sampled(connection: sqlite3.Connection, table: SourceTable, column: str) ->
     return stored_type(value for (value,) in found)
 
 
-def _floor(schema: TableSchema, since: KeyValue | None) -> Floor | None:
-    if since is None or schema.table.cursor is None:
-        return None
-    return Floor(schema.table.cursor, since)
-
-
 def _selected(
     connection: sqlite3.Connection, schema: TableSchema, selected: str, span: Span, since: KeyValue | None
 ) -> sqlite3.Cursor:
     dialect = SqliteDialect.of(connection, schema)
     try:
-        where = condition(span, _floor(schema, since), dialect)
+        where = condition(span, floor_of(schema, since), dialect)
     except UnknownSpan as cause:
         reason = f"it has no {cause} to read"
         raise RequestWrong(connector=NAME, table=schema.name, reason=reason) from cause

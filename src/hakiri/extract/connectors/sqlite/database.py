@@ -21,6 +21,7 @@ from hakiri.errors import (
     SourceUnreachable,
     TableMissing,
 )
+from hakiri.extract.connectors.predicate import quoted
 from hakiri.extract.connectors.sqlite.types import instant
 from hakiri.model.table import SourceTable
 
@@ -29,11 +30,6 @@ INSTANT = "hakiri_instant"
 QUERY_VIEW = "hakiri_query"
 
 _NO_COLUMN = re.compile(r"no such column: (?:.*\.)?(.+)")
-
-
-def quoted(name: str) -> str:
-    """The name as an identifier, whatever is in it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from hakiri.extract.connectors.predicate import Floor, condition
-from hakiri.extract.connectors.sqlite.database import INSTANT, quoted, relation
+from hakiri.extract.connectors.predicate import Floor, condition, quoted
+from hakiri.extract.connectors.sqlite.database import INSTANT, relation
 from hakiri.extract.connectors.sqlite.types import from_sqlite, is_temporal, to_sqlite
 from hakiri.model.key import Key, KeyValue
 from hakiri.model.source import Piece, Survey

@@ -1,0 +1,128 @@
+"""A table is looked up once; from then on it has one full name and types that need no second look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from hakiri.errors import RequestWrong, TableMissing
+from hakiri.extract.connectors.declared import arrow_type, check_named
+from hakiri.extract.connectors.postgres.failures import NAME
+from hakiri.extract.connectors.postgres.session import Session
+from hakiri.extract.connectors.postgres.types import Mapped, Reading, ServerType, field, mapped
+from hakiri.extract.connectors.predicate import quoted
+from hakiri.model.table import SourceTable, TableSchema
+from hakiri.spec.faults import guess
+
+FIND = """
+    SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), c.oid::int8, c.relkind::text
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.oid = to_regclass($1) AND ($2 = '' OR $2 = current_database())
+      AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"""
+VISIBLE = """
+    SELECT n.nspname, c.relname, pg_table_is_visible(c.oid)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+    ORDER BY 1, 2 LIMIT 1000"""
+EMPTY = "SELECT * FROM {relation} LIMIT 0"
+# A join that finds nothing: every column is NULL, and the server still tells its type.
+TYPES = "SELECT ARRAY[{types}]::int8[] FROM (SELECT 1) one LEFT JOIN {relation} ON false"
+TYPE_FACTS = """
+    WITH RECURSIVE resolved AS (
+        SELECT oid AS asked, oid FROM pg_type WHERE oid = ANY($1::text::oid[])
+        UNION ALL
+        SELECT r.asked, t.typbasetype FROM resolved r JOIN pg_type t ON t.oid = r.oid WHERE t.typtype = 'd')
+    SELECT r.asked::int8, t.typname, n.nspname = 'pg_catalog', t.typtype::text, t.typcategory::text,
+           quote_ident(n.nspname) || '.' || quote_ident(t.typname)
+    FROM resolved r JOIN pg_type t ON t.oid = r.oid JOIN pg_namespace n ON n.oid = t.typnamespace
+    WHERE t.typtype <> 'd'"""
+NOT_NULLS = "SELECT attname FROM pg_attribute WHERE attrelid = $1::text::oid AND attnum > 0 AND attnotnull"
+PRIMARY_KEY = """
+    SELECT a.attname FROM pg_index i
+    CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, place)
+    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+    WHERE i.indrelid = $1::text::oid AND i.indisprimary AND k.place <= i.indnkeyatts ORDER BY k.place"""
+
+RELATION = b"hakiri.postgres.relation"
+OID = b"hakiri.postgres.oid"
+KIND = b"hakiri.postgres.kind"
+
+_TYPMOD = b"POSTGRESQL:typmod"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What stands behind FROM; a query has neither an oid nor a kind."""
+
+    sql: str
+    oid: str = ""
+    kind: str = ""
+
+
+def find(session: Session, table: SourceTable) -> Relation:
+    """The relation a table's name stands for. Raises TableMissing."""
+    if table.query is not None:
+        return Relation(f"({table.query.strip().rstrip(';')}\n) AS hakiri_query")
+    parts = table.name.split(".")
+    database = parts[0] if len(parts) > 2 else ""
+    found = session.ask(FIND, [".".join(map(quoted, parts[-2:])), database])
+    if found:
+        sql, oid, kind = found[0]
+        return Relation(sql, str(oid), kind)
+    known = [
+        f"{schema}.{name}" if len(parts) > 1 or not visible else name for schema, name, visible in session.ask(VISIBLE)
+    ]
+    raise TableMissing(connector=NAME, table=table.name, guess=guess(table.name, known))
+
+
+def describe(session: Session, table: SourceTable) -> TableSchema:
+    """The table's columns with all that reading them needs, and its key."""
+    relation = find(session, table)
+    shape = session.fields(EMPTY.format(relation=relation.sql))
+    known = tuple(shape.names)
+    if len(set(known)) < len(known):
+        raise RequestWrong(connector=NAME, table=table.name, reason="two of its columns have one name")
+    check_named(NAME, table, known)
+    server = _server_types(session, relation, shape)
+    not_null = {name for (name,) in session.ask(NOT_NULLS, [relation.oid])} if relation.oid else set()
+    own_key = tuple(name for (name,) in session.ask(PRIMARY_KEY, [relation.oid])) if relation.oid else ()
+    asked = {column.name: column.type for column in table.columns} or dict.fromkeys(known)
+    fields = [
+        field(name, server[name], _asked(server[name], told), is_not_null=name in not_null)
+        for name, told in asked.items()
+    ]
+    notes = {RELATION: relation.sql.encode(), OID: relation.oid.encode(), KIND: relation.kind.encode()}
+    key = table.primary_key or (own_key if set(own_key) <= set(asked) else ())
+    return TableSchema(table, pa.schema(fields, metadata=notes), key)
+
+
+def relation_of(schema: TableSchema) -> Relation:
+    """The relation that was found when the table was described."""
+    notes = schema.columns.metadata
+    return Relation(notes[RELATION].decode(), notes[OID].decode(), notes[KIND].decode())
+
+
+def _server_types(session: Session, relation: Relation, shape: pa.Schema) -> dict[str, ServerType]:
+    if relation.oid:
+        alias, source = "t", f"{relation.sql} t"
+    else:
+        alias, source = "hakiri_query", relation.sql
+    types = ", ".join(f"pg_typeof({alias}.{quoted(name)})::oid::int8" for name in shape.names)
+    oids: list[int] = session.ask(TYPES.format(types=types, relation=source))[0][0]
+    facts = session.ask(TYPE_FACTS, ["{" + ",".join(map(str, oids)) + "}"])
+    known = {asked: ServerType(*rest) for asked, *rest in facts}
+    return {
+        described.name: replace(known[oid], typmod=int((described.metadata or {}).get(_TYPMOD, b"-1")))
+        for described, oid in zip(shape, oids, strict=True)
+    }
+
+
+def _asked(server: ServerType, told: str | None) -> Mapped:
+    """The mapping of a column; a type that is declared for it is what it arrives in."""
+    mapping = mapped(server)
+    if told is None:
+        return mapping
+    kind = arrow_type(told)
+    is_number = server.is_system and server.name == "numeric" and pa.types.is_decimal(kind)
+    return Mapped(Reading.DECIMAL if is_number else mapping.reading, kind)

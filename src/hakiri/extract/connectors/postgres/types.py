@@ -1,0 +1,140 @@
+"""Each PostgreSQL type is read in one way, and that way changes no value. docs/connectors/postgres.md is this table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pyarrow as pa
+
+from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
+
+MAX_DIGITS = 38
+
+READING = b"hakiri.postgres.reading"
+TYPE = b"hakiri.postgres.type"
+NOT_NULL = b"hakiri.postgres.not_null"
+
+
+class Reading(StrEnum):
+    """How a column is asked for."""
+
+    AS_IS = "as is"
+    TIME = "time"
+    """As it is; what lies outside the years 1 to 9999 becomes NULL with a remark."""
+    DECIMAL = "decimal"
+    """As text, which is decoded faster than the binary form; NaN becomes NULL with a remark."""
+    BIGINT = "bigint"
+    TEXT = "text"
+    JSON = "json"
+    MONEY = "money"
+    LIST = "list"
+    """As it is; with a remark, an array of more dimensions becomes NULL, and one that starts elsewhere starts at 1."""
+    TEXT_LIST = "text list"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerType:
+    """A column's type as the server has it, domains resolved."""
+
+    name: str
+    is_system: bool
+    kind: str
+    """b base, c composite, e enum, r range, m multirange, p pseudo."""
+    category: str
+    """A for arrays."""
+    cast: str
+    """The name by which a text is cast to it."""
+    typmod: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """The reading of a column, and the type it arrives in."""
+
+    reading: Reading
+    type: pa.DataType
+
+
+_NATIVE = {
+    "bool": pa.bool_(),
+    "int2": pa.int16(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float4": pa.float32(),
+    "float8": pa.float64(),
+    "text": pa.string(),
+    "varchar": pa.string(),
+    "bpchar": pa.string(),
+    "name": pa.string(),
+    "bytea": pa.binary(),
+}
+_TIMES = {"date": pa.date32(), "timestamp": PLAIN_TIMESTAMP, "timestamptz": UTC_TIMESTAMP}
+_LISTED = frozenset("bool int2 int4 int8 float4 float8 text varchar bpchar name".split())
+
+EXPRESSIONS = {
+    Reading.AS_IS: "{column}",
+    Reading.TIME: "{column}",
+    Reading.DECIMAL: "{column}::text",
+    Reading.BIGINT: "{column}::int8",
+    Reading.TEXT: "{column}::text",
+    Reading.JSON: "to_json({column})::text",
+    Reading.MONEY: "{column}::numeric::text",
+    # The slice of everything starts at 1, which is all the driver knows.
+    Reading.LIST: "CASE WHEN array_ndims({column}) > 1 THEN NULL ELSE ({column})[:] END",
+    Reading.TEXT_LIST: "CASE WHEN array_ndims({column}) > 1 THEN NULL ELSE ({column}::text[])[:] END",
+}
+REMARK = "CASE WHEN array_ndims({column}) > 1 OR array_lower({column}, 1) <> 1 THEN {column}::text END"
+LISTS = frozenset({Reading.LIST, Reading.TEXT_LIST})
+
+
+def mapped(server: ServerType) -> Mapped:
+    """How a column of this type is read."""
+    name = server.name if server.is_system else None
+    if server.category == "A":
+        return _array(server)
+    if name in _NATIVE:
+        return Mapped(Reading.AS_IS, _NATIVE[name])
+    if name in _TIMES:
+        return Mapped(Reading.TIME, _TIMES[name])
+    if name == "numeric" and (kind := decimal_type(server.typmod)):
+        return Mapped(Reading.DECIMAL, kind)
+    if name == "oid":
+        return Mapped(Reading.BIGINT, pa.int64())
+    if name == "money":
+        return Mapped(Reading.MONEY, pa.string())
+    if server.kind == "c" or name == "record":
+        return Mapped(Reading.JSON, pa.string())
+    return Mapped(Reading.TEXT, pa.string())
+
+
+def decimal_type(typmod: int) -> pa.DataType | None:
+    """The decimal that holds every number of a column declared so, or None where none does."""
+    if typmod < 0:
+        return None
+    precision, scale = (typmod - 4) >> 16 & 0xFFFF, (typmod - 4) & 0x7FF
+    scale = scale - 0x800 if scale >= 0x400 else scale
+    # numeric(2,-3) is thousands, numeric(3,5) is small fractions; Delta knows neither.
+    precision, scale = (precision - scale, 0) if scale < 0 else (max(precision, scale), scale)
+    return pa.decimal128(precision, scale) if precision <= MAX_DIGITS else None
+
+
+def field(name: str, server: ServerType, mapping: Mapped, *, is_not_null: bool) -> pa.Field:
+    """The column as it is described; what reading it needs is noted in its metadata."""
+    notes = {READING: mapping.reading.encode(), TYPE: server.cast.encode(), NOT_NULL: b"1" if is_not_null else b""}
+    return pa.field(name, mapping.type, metadata=notes)
+
+
+def reading_of(described: pa.Field) -> Reading:
+    return Reading(described.metadata[READING].decode())
+
+
+def _array(server: ServerType) -> Mapped:
+    element = server.name.removeprefix("_")
+    if server.is_system and server.name.startswith("_"):
+        if element in _LISTED:
+            return Mapped(Reading.LIST, pa.list_(_NATIVE[element]))
+        return Mapped(Reading.TEXT_LIST, pa.list_(pa.string()))
+    if server.is_system:  # int2vector and oidvector are arrays by category alone
+        return Mapped(Reading.TEXT, pa.string())
+    return Mapped(Reading.TEXT_LIST, pa.list_(pa.string()))

@@ -1,0 +1,136 @@
+"""What PostgreSQL holds and a Delta table cannot becomes NULL, or less than it was, and never without a remark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from hakiri.extract.connectors.fit import fit_array, json_text
+from hakiri.extract.connectors.postgres.types import LISTS, Reading, reading_of
+from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = 86_400 * 1_000_000
+_FIRST_DAY = date.min.toordinal() - _EPOCH.toordinal()
+_LAST_DAY = date.max.toordinal() - _EPOCH.toordinal()
+# The driver moves PostgreSQL's epoch of 2000 to 1970 and lets the sum wrap around.
+_SHIFT_DAYS = date(2000, 1, 1).toordinal() - _EPOCH.toordinal()
+
+INFINITE = "is not a finite value"
+OUTSIDE = "lies outside the years 1 to 9999"
+MULTI_DIMENSIONAL = "has more than one dimension"
+OTHER_START = "does not start at 1, as the list does"
+
+_NO_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
+
+Found = tuple[str, str]
+"""A reason, and the text of what was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A column in its described type, with the remarks on it; NULL at each misfit."""
+
+    array: pa.Array
+    remarks: dict[int, Found] = field(default_factory=dict)
+    misfits: dict[int, Found] = field(default_factory=dict)
+
+
+def converted(batch: pa.RecordBatch, fields: pa.Schema, origin: str, ordinal: int) -> Iterator[pa.RecordBatch]:
+    """A batch as the server sent it, in the described types, with the remarks on it and the rows that do not fit.
+
+    Behind the described columns stand, as text, the arrays that are more than a list.
+    """
+    texts = iter(batch.columns[len(fields) :])
+    columns = {}
+    for described, found in zip(fields, batch.columns, strict=False):
+        reading = reading_of(described)
+        column = _column(found, described.type, reading)
+        columns[described.name] = (
+            replace(column, remarks=_told(next(texts), column.array)) if reading in LISTS else column
+        )
+    bad = {index for column in columns.values() for index in column.misfits}
+    arrays = [column.array for column in columns.values()]
+    rows = pa.RecordBatch.from_arrays(arrays, schema=pa.schema([(one.name, one.type) for one in fields]))
+    good = rows.filter(pa.array([index not in bad for index in range(len(rows))], pa.bool_())) if bad else rows
+    if good.num_rows:
+        yield good
+    if bad:
+        yield fault_batch(BatchKind.QUARANTINED, _quarantined(columns, rows, origin, ordinal))
+    if remarks := list(_remarks(columns, origin, ordinal, bad)):
+        yield fault_batch(BatchKind.REMARKS, remarks)
+
+
+def _remarks(columns: dict[str, Converted], origin: str, ordinal: int, bad: set[int]) -> Iterator[Fault]:
+    for name, column in columns.items():
+        for index, (reason, raw) in column.remarks.items():
+            if index not in bad:
+                yield Fault(origin=origin, position=ordinal + index, reason=reason, column=name, raw=raw)
+
+
+def _quarantined(columns: dict[str, Converted], rows: pa.RecordBatch, origin: str, ordinal: int) -> Iterator[Fault]:
+    found: dict[int, dict[str, Found]] = {}
+    for name, column in columns.items():
+        for index, what in column.misfits.items():
+            found.setdefault(index, {})[name] = what
+    for index, cells in sorted(found.items()):
+        whole = rows.slice(index, 1).to_pylist()[0] | {name: raw for name, (_, raw) in cells.items()}
+        name, (reason, _) = next(iter(cells.items()))
+        yield Fault(origin=origin, position=ordinal + index, reason=reason, column=name, raw=json_text(whole))
+
+
+def _column(found: pa.Array, kind: pa.DataType, reading: Reading) -> Converted:
+    if isinstance(found, pa.ExtensionArray):
+        found = found.storage
+    native = _times(found) if reading is Reading.TIME else Converted(found)
+    fitted = fit_array(native.array, kind)
+    misfits = {index: (reason, _text(found[index])) for index, reason in fitted.misfits.items()}
+    infinite = {index: (INFINITE, raw) for index, (_, raw) in misfits.items() if raw in _NO_NUMBERS}
+    if reading is not Reading.DECIMAL or not infinite:
+        return Converted(fitted.array, native.remarks, misfits)
+    return Converted(fitted.array, infinite, {index: misfits[index] for index in misfits if index not in infinite})
+
+
+def _text(value: pa.Scalar) -> str:
+    return str(value.as_py())
+
+
+def _times(found: pa.Array) -> Converted:
+    is_date = types.is_date(found.type)
+    counts = found.view(pa.int32() if is_date else pa.int64())
+    first, end = (_FIRST_DAY, _LAST_DAY + 1) if is_date else (_FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY)
+    span = pc.min_max(counts).as_py()
+    if span["min"] is None or (span["min"] >= first and span["max"] < end):
+        return Converted(found)
+    outside = pc.or_(pc.less(counts, first), pc.greater_equal(counts, end))
+    remarks = {
+        index: _outside(counts[index].as_py(), is_date=is_date)
+        for index, is_out in enumerate(outside.to_pylist())
+        if is_out
+    }
+    return Converted(pc.if_else(outside, pa.scalar(None, found.type), found), remarks)
+
+
+def _outside(count: int, *, is_date: bool) -> tuple[str, str]:
+    bits, shift = (32, _SHIFT_DAYS) if is_date else (64, _SHIFT_DAYS * _DAY)
+    top = 1 << (bits - 1)
+    stored = (count - shift + top) % (1 << bits) - top  # as PostgreSQL keeps it
+    if stored in (-top, top - 1):
+        return INFINITE, "infinity" if stored > 0 else "-infinity"
+    return OUTSIDE, f"2000-01-01 {stored:+d} {'days' if is_date else 'microseconds'}"
+
+
+def _told(texts: pa.Array, lists: pa.Array) -> dict[int, Found]:
+    if texts.null_count == len(texts):
+        return {}
+    found = zip(texts.to_pylist(), lists.is_null().to_pylist(), strict=True)
+    return {
+        index: (MULTI_DIMENSIONAL if is_null else OTHER_START, text)
+        for index, (text, is_null) in enumerate(found)
+        if text is not None
+    }
