@@ -63,7 +63,7 @@ HakiriError
 │   ├── NoWindowForCursor        HK603  a window of time over a cursor that is none
 │   ├── UnfitForCursor           HK604  a lag or a start of another kind than the cursor
 │   ├── WindowTooSmall           HK605  more chunks than anyone could want
-│   ├── CursorUnreadable         HK606  a stored cursor this release did not write
+│   ├── CursorUnreadable         HK606  a stored cursor of another make or type
 │   └── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
 └── Bug                          HK900  ours: a failure nobody foresaw
 
@@ -1084,12 +1084,13 @@ class WindowTooSmall(TablePlanError):
 
 @dataclass(eq=False, kw_only=True)
 class CursorUnreadable(TablePlanError):
-    """A stored cursor nobody here can read; reading from it would lose or repeat rows."""
+    """A stored cursor that cannot be read from; starting there would lose or repeat rows."""
 
     code = "HK606"
+    reason: str
 
     def message(self) -> str:
-        return f"the stored cursor of {self.subject()} is not one this release writes"
+        return f"the stored cursor of {self.subject()} {self.reason}"
 
     def help(self) -> str:
         return f"read the table again from its beginning: `hakiri apply {self.pipeline} --full-refresh`"

@@ -110,6 +110,14 @@ def test_a_cursor_of_another_make_is_not_guessed_at(text: str) -> None:
     assert refreshed.has_work
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"), [("timestamp", 5), ("bigint", NOW), ("date", NOW), ("timestamp_ntz", date(2026, 1, 1))]
+)
+def test_a_cursor_of_another_column_is_not_compared_with_this_one(kind: str, value: Any) -> None:
+    with pytest.raises(CursorUnreadable, match=f"but `cursor` is {kind}"):
+        make_plan([facts_of(kind=kind, cursor=stored(value), survey=survey_of([]))])
+
+
 def test_a_knob_tells_who_set_it() -> None:
     hint = BackfillHint(CursorKind.MONOTONIC, safe_parallelism=4, rate_budget=RateBudget(5, 1.0))
     knobs = knobs_of(facts_of(spec_of(backfill={"window": "30d"}, retry={"max_attempts": 5}), hint=hint))

@@ -236,6 +236,16 @@ def test_an_emptied_table_has_nothing_to_read() -> None:
     assert not make_plan([facts_of(survey=survey_of([]), landed=BEGUN)]).has_work
 
 
+def test_an_emptied_source_empties_a_table_it_replaces() -> None:
+    assert make_plan([facts_of(spec_of(load={"mode": "truncate"}), survey=survey_of([]), landed=BEGUN)]).has_work
+
+
+def test_a_key_that_may_come_late_is_looked_for_again() -> None:
+    spec = spec_of(incremental={"column": "cursor", "lag": "1h"})
+    table = {"cursor": stored(NOW), "landed": BEGUN, "primary_key": ("cursor",)}
+    assert make_plan([facts_of(spec, kind="timestamp", survey=survey_of(rows_of([NOW])), **table)]).has_work
+
+
 def test_a_log_that_has_not_moved_has_nothing_to_read() -> None:
     hint = BackfillHint(CursorKind.SNAPSHOT_ID, safe_parallelism=2)
     survey = Survey((Piece(WholeTable()),), low=1, high=7)
@@ -264,6 +274,12 @@ def test_a_file_is_read_once_in_each_version(mode: str, read_again: list[str]) -
     then = make_plan([facts_of(spec, survey=files(("a", "1"), ("b", "1")), **table)]).new_chunks
     spans = [from_json(chunk.predicate).span for chunk in then]
     assert [span.path for span in spans if isinstance(span, OneFile)] == read_again
+
+
+def test_files_are_not_cut_by_a_window() -> None:
+    survey = replace(files(("a", "1"), ("b", "1")), low=NOW - timedelta(days=9), high=NOW)
+    chunks = make_plan([facts_of(spec_of(backfill={"window": "1d"}), kind="timestamp", survey=survey)]).new_chunks
+    assert [from_json(chunk.predicate).span for chunk in chunks] == [OneFile("a", "1"), OneFile("b", "1")]
 
 
 def test_a_full_refresh_begins_at_the_beginning_once_nothing_is_open() -> None:

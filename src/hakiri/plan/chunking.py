@@ -67,7 +67,8 @@ def _pieces(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Piece, ..
 
 
 def _ranges(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Piece, ...]:
-    if cut.column and cut.window and _is_time(survey.low) and _is_time(survey.high):
+    is_of_files = any(isinstance(piece.span, OneFile) for piece in survey.pieces)
+    if cut.column and cut.window and _is_time(survey.low) and _is_time(survey.high) and not is_of_files:
         return _windows(survey, cut, cut.column, cut.window, _later(survey.low, since))
     if survey.needs_one_snapshot and len(survey.pieces) > 1:
         # Such pieces fit together only while one pin lasts, and a round may outlive the run that planned it.

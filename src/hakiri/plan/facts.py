@@ -43,7 +43,7 @@ class TableFacts:
     survey: Survey | None = None
     """A look at the source from `floor.floor_of` on; None where nobody looked, because chunks are still open."""
     is_full_refresh: bool = False
-    """Whether everything is to be read again, whatever the cursor says."""
+    """Whether everything is to be read again, whatever the cursor says; true for one plan, not for the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

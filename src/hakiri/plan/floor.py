@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, auto
 
-from hakiri.errors import CursorColumnMissing, UnfitForCursor
+from hakiri.errors import CursorColumnMissing, CursorUnreadable, UnfitForCursor
 from hakiri.model.chunk import TableKey
 from hakiri.model.key import KeyValue
 from hakiri.model.source import CursorKind
@@ -51,10 +51,16 @@ def floor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
 
 
 def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
-    """The cursor the catalog has for the table. Raises CursorUnreadable."""
+    """The cursor the catalog has for the table. Raises CursorUnreadable, also where it was of another column's type."""
     if table.cursor is None:
         return None
-    return cursor_from_text(TableKey(pipeline.spec.id, table.spec.name), table.cursor.value)
+    value = cursor_from_text(TableKey(pipeline.spec.id, table.spec.name), table.cursor.value)
+    axis = axis_of(pipeline, table)
+    if value is None or axis is None or _lies_on(axis, value):
+        return value
+    column = cursor_column(pipeline, table) or ""
+    reason = f"is a {type(value).__name__}, but `{column}` is {_type_of(table, column)}"
+    raise CursorUnreadable(pipeline=pipeline.spec.id, table=table.spec.name, reason=reason)
 
 
 def cursor_column(pipeline: PipelineFacts, table: TableFacts) -> str | None:
@@ -92,6 +98,14 @@ def lag_of(pipeline: PipelineFacts, table: TableFacts) -> timedelta:
     if not axis.is_time:
         raise _unfit(pipeline, table, "incremental.lag", "a length of time")
     return incremental.lag
+
+
+def _lies_on(axis: Axis, value: KeyValue) -> bool:
+    if axis is Axis.OTHER:
+        return True
+    if axis is Axis.DAY:
+        return isinstance(value, date) and not isinstance(value, datetime)
+    return isinstance(value, datetime if axis.is_time else int | float | Decimal)
 
 
 def _start(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:

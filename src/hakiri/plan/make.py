@@ -115,14 +115,16 @@ def _unread(
 def _is_settled(pipeline: PipelineFacts, table: TableFacts) -> bool:
     """Whether the source can have nothing that has not landed: then not even the overlap is read."""
     survey = _surveyed(table)
+    if pipeline.is_replacing(table):
+        return False  # an emptied source empties the table
     if survey.is_exact and survey.rows == 0:
         return True
-    if pipeline.is_replacing(table) or not _is_at_top(pipeline, table):
+    if not _is_at_top(pipeline, table):
         return False
     if pipeline.cursor_kind is CursorKind.SNAPSHOT_ID:
         return True
-    # A cursor that is the whole key ties with nothing: a new row would have a greater one.
-    return table.primary_key == (cursor_column(pipeline, table),)
+    # A cursor that is the whole key ties with nothing: a row that is not late would have a greater one.
+    return table.primary_key == (cursor_column(pipeline, table),) and not lag_of(pipeline, table)
 
 
 def _is_at_top(pipeline: PipelineFacts, table: TableFacts) -> bool:

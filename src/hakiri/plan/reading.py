@@ -55,7 +55,8 @@ def cursor_from_text(table: TableKey, text: str) -> KeyValue | None:
     try:
         return from_plain(json.loads(text)) if text else None
     except ValueError as cause:
-        raise CursorUnreadable(pipeline=table.pipeline, table=table.table) from cause
+        reason = "is not one this release writes"
+        raise CursorUnreadable(pipeline=table.pipeline, table=table.table, reason=reason) from cause
 
 
 def window_of(reading: Reading, column: str | None) -> Window:
