@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
+from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,9 +30,9 @@ def main() -> None:
     for package in locked:
         if package["name"] not in direct and "editable" not in package["source"]:
             versions.setdefault(package["name"], set()).add(package["version"])
-    for name in (name for name, found in versions.items() if len(found) > 1):
-        print(f"not pinned, there are several versions: {name} {sorted(versions[name])}")
-    _write(manifest, document, [f"{name}=={min(found)}" for name, found in sorted(versions.items()) if len(found) == 1])
+    # Where a package has several versions, the oldest is the one that every supported Python can have.
+    oldest = {name: min(found, key=Version) for name, found in versions.items()}
+    _write(manifest, document, [f"{name}=={version}" for name, version in sorted(oldest.items())])
 
 
 def direct_names(document: dict[str, Any]) -> set[str]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import tomli
 
+from hakiri.model.connector import ConnectorFacts
 from hakiri.spec.read import read_project
 from hakiri.spec.toml_text import render_table
 
@@ -32,7 +33,7 @@ def main() -> None:
         floor, ours = [], []
         for _ in range(options.rounds):
             floor.append(timed(lambda: [parse(path) for path in files]))
-            ours.append(timed(lambda: read_project(root, connectors={"postgres": None}, shown_from=root)))
+            ours.append(timed(lambda: read_project(root, connectors={"postgres": ConnectorFacts()}, shown_from=root)))
     print(f"revision                      {revision()}")
     print(f"pipelines, one file each      {options.pipelines}")
     print(f"bare parsing (floor)          {median(floor):.2f} s")

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+# A handful of rows per statement: compiling it would take longer than running it.
+FOR_SMALL_QUERIES = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.databricks.delta.merge.materializeSource": "none",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
+
+
 @pytest.fixture
 def make_project(tmp_path: Path) -> MakeProject:
     """Write files into an empty folder; a hakiri.toml is added where none is given."""
@@ -46,7 +55,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             memory="1g",
             archive=False,
             log_dir=tmp_path_factory.mktemp("spark") / "logs",
-            conf={"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
+            conf=FOR_SMALL_QUERIES,
         )
     )
     close_session()

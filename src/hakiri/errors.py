@@ -22,7 +22,8 @@ HakiriError
 │   ├── JavaMissing              HK202
 │   ├── JarsUnavailable          HK203
 │   ├── SessionFailed            HK204
-│   └── SessionUnreachable       HK205
+│   ├── SessionUnreachable       HK205
+│   └── TaskLost                 HK206  a task on an executor died or was stopped
 ├── CatalogError                 HK3xx  the ledger beside every step
 │   ├── CatalogUnavailable       HK301  not reachable, or locked for too long
 │   ├── CatalogBusy              HK302  lost every race for too long
@@ -56,7 +57,8 @@ HakiriError
 │   ├── BadConfig                HK411  a key of `source.config`
 │   └── ConnectorUnusable        HK412  not installed, or broken
 ├── ContextError                 HK5xx  where tables live
-│   └── NotWritable              HK501
+│   ├── NotWritable              HK501
+│   └── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
 ├── PlanError                    HK6xx  what is to be read, before anything is
 │   ├── PlanMoved                HK601  what a sealed plan rests on is no longer so
 │   ├── CursorColumnMissing      HK602
@@ -496,6 +498,21 @@ class SessionUnreachable(EngineError):
 
     def help(self) -> str:
         return "check SPARK_REMOTE or `[engine] remote`, and that the server is up"
+
+
+@dataclass(eq=False, kw_only=True)
+class TaskLost(EngineError):
+    """A task that ended without an answer: its worker died, ran out of memory or was stopped."""
+
+    code = "HK206"
+    recovery = Recovery.RETRY
+    reason: str
+
+    def message(self) -> str:
+        return f"a task on an executor was lost: {self.reason}"
+
+    def help(self) -> str:
+        return "it is tried again; if its worker ran out of memory, lower `batch_rows` of the source or `parallelism`"
 
 
 # --- the catalog -------------------------------------------------------------------------------
@@ -982,6 +999,21 @@ class NotWritable(ContextError):
 
     def help(self) -> str:
         return "make room or give rights there, or choose another place"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoLocalCatalog(ContextError):
+    """A catalog that would have to live on an object store, where its backend cannot."""
+
+    code = "HK502"
+    path: str
+    backend: str
+
+    def message(self) -> str:
+        return f"a {self.backend} catalog on a path needs a folder of this machine, and {self.path} is none"
+
+    def help(self) -> str:
+        return "set `path` under `[catalog]`, or use the postgres backend"
 
 
 # --- plans -------------------------------------------------------------------------------------

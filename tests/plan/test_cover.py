@@ -25,6 +25,7 @@ from hakiri.plan.reading import from_json
 from plan.world import (
     CURSORS,
     TIMES,
+    UNTIMED,
     Row,
     chunk_rows,
     cursors,
@@ -55,6 +56,7 @@ def assert_each_once(rows: Sequence[Row], chunks: Sequence[Chunk]) -> None:
     assert found == Counter(rows)
 
 
+@UNTIMED
 @given(KINDS.flatmap(lambda kind: st.tuples(st.just(kind), cursors(kind))), st.integers(1, 9))
 def test_each_row_is_in_one_chunk_for_every_type_of_cursor(values: tuple[str, list[Any]], every: int) -> None:
     rows = rows_of(values[1])
@@ -65,6 +67,7 @@ def test_each_row_is_in_one_chunk_for_every_type_of_cursor(values: tuple[str, li
         assert_each_once(rows, chunks)
 
 
+@UNTIMED
 @given(st.sampled_from(TIMES).flatmap(lambda kind: st.tuples(st.just(kind), cursors(kind))), WINDOWS, st.booleans())
 def test_each_row_is_in_one_window(values: tuple[str, list[Any]], window: str, by_id: bool) -> None:
     rows = rows_of(values[1])
@@ -74,6 +77,7 @@ def test_each_row_is_in_one_window(values: tuple[str, list[Any]], window: str, b
     assert sum(planned.rows or 0 for planned in plan.chunks) == survey.rows
 
 
+@UNTIMED
 @given(cursors("timestamp"), st.sampled_from([None, "7d"]))
 def test_each_row_is_in_one_window_of_one_partition(values: list[Any], window: str | None) -> None:
     rows = rows_of(values, parts="abc")
@@ -85,6 +89,7 @@ def test_each_row_is_in_one_window_of_one_partition(values: list[Any], window: s
     assert all(isinstance(from_json(chunk.predicate).span, Partition) for chunk in chunks)
 
 
+@UNTIMED
 @given(cursors("timestamp"), st.datetimes(datetime(2025, 6, 1), datetime(2026, 6, 1)), st.sampled_from([None, "7d"]))
 def test_nothing_older_than_the_start_is_read_and_all_else_is(
     values: list[Any], start: datetime, window: str | None
@@ -99,6 +104,7 @@ def test_nothing_older_than_the_start_is_read_and_all_else_is(
     assert_each_once([row for row in rows if row.cursor is None or row.cursor >= since], chunks)
 
 
+@UNTIMED
 @given(cursors("timestamp", nulls=False), WINDOWS)
 def test_windows_lie_on_whole_multiples_wherever_the_data_begin(values: list[Any], window: str) -> None:
     facts = facts_of(spec_of(backfill={"window": window}), kind="timestamp", survey=survey_of(rows_of(values)))
@@ -111,6 +117,7 @@ def test_windows_lie_on_whole_multiples_wherever_the_data_begin(values: list[Any
             assert (span.high[0] - datetime(1970, 1, 1, tzinfo=UTC)) % length == timedelta()
 
 
+@UNTIMED
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 400)), max_size=40), st.integers(1, 100))
 def test_a_joined_chunk_is_within_the_target_or_one_piece(sizes: list[tuple[int, int]], rows: int) -> None:
     target = sizing.Target(rows=rows, bytes=1_000)

@@ -20,7 +20,20 @@ from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
 from hakiri.plan.reading import cursor_from_text, cursor_to_text, from_json
 from hakiri.plan.rounds import History, chunk_name, cursor_after, round_of
-from plan.world import NOW, Row, chunk_rows, facts_of, landed_keys, read, rows_of, spec_of, state_of, stored, survey_of
+from plan.world import (
+    NOW,
+    UNTIMED,
+    Row,
+    chunk_rows,
+    facts_of,
+    landed_keys,
+    read,
+    rows_of,
+    spec_of,
+    state_of,
+    stored,
+    survey_of,
+)
 
 LAG = timedelta(seconds=5)
 TABLE = TableKey("shop", "orders")
@@ -103,7 +116,7 @@ class Stage:
         return {row for key in self.landed for row in self.read[key]}
 
 
-@settings(max_examples=200)
+@settings(UNTIMED, max_examples=200)
 @given(TURNS, st.sampled_from(["id", "cursor"]), st.sampled_from([1, 40_000]))
 def test_a_source_that_moves_while_it_is_read_loses_no_row(
     turns: list[tuple[Steps, Steps]], by: str, weight: int
@@ -116,6 +129,7 @@ def test_a_source_that_moves_while_it_is_read_loses_no_row(
     assert set(stage.rows.values()) <= stage.has()
 
 
+@UNTIMED
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=40), st.data())
 def test_planning_again_after_any_part_is_done_plans_nothing_twice(values: list[int], data: st.DataObject) -> None:
     rows = rows_of(values)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hakiri.errors import EditRefused, ManifestChanged, PipelineExists, PipelineNotFound
+from hakiri.model.connector import ConnectorFacts
 from hakiri.spec.document import Format
 from hakiri.spec.edit import Editor
 from hakiri.spec.read import read_project
@@ -46,11 +47,11 @@ ORDERS: dict[str, Any] = {
 
 
 def editor(root: Path) -> Editor:
-    return Editor(root=root, connectors={"x": None}, shown_from=root)
+    return Editor(root=root, connectors={"x": ConnectorFacts()}, shown_from=root)
 
 
 def spec_of(root: Path, name: str) -> Any:
-    return read_project(root, connectors={"x": None}, shown_from=root).pipelines[name].spec
+    return read_project(root, connectors={"x": ConnectorFacts()}, shown_from=root).pipelines[name].spec
 
 
 def test_a_created_pipeline_is_a_json_file_with_its_schema_line(make_project: MakeProject) -> None:
@@ -145,6 +146,22 @@ def test_an_edit_may_mend_an_invalid_project(make_project: MakeProject) -> None:
     root = make_project({"hakiri.toml": TOML.replace('mode = "append"', 'mode = "apend"')})
     editor(root).edit("orders", {("load", "mode"): "append"}, [])
     assert (root / "hakiri.toml").read_text() == TOML
+
+
+def test_a_project_file_whose_pipelines_are_no_list_is_refused_and_not_a_traceback(make_project: MakeProject) -> None:
+    root = make_project({"hakiri.toml": '[project]\nname = "test"\n[pipeline]\nid = "orders"\n'})
+    with pytest.raises(PipelineNotFound):
+        editor(root).edit("orders", {("schedule",): "every 1h"}, [])
+    with pytest.raises(EditRefused):
+        editor(root).create(ORDERS, "json")
+
+
+def test_a_block_is_appended_with_the_newlines_of_its_file(make_project: MakeProject) -> None:
+    root = make_project({})
+    (root / "hakiri.toml").write_bytes(b'[project]\r\nname = "test"\r\n')
+    editor(root).create(ORDERS, "toml")
+    written = (root / "hakiri.toml").read_bytes()
+    assert written.count(b"\n") == written.count(b"\r\n")
 
 
 def test_an_unknown_pipeline_comes_with_the_one_that_was_meant(make_project: MakeProject) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hakiri.errors import InvalidProject, ManifestError, ProjectNotFound, UnknownConnector, render
+from hakiri.errors import BadConfig, InvalidProject, ManifestError, ProjectNotFound, UnknownConnector, render
+from hakiri.model.connector import ConnectorFacts
 from hakiri.model.source import CursorKind
 from hakiri.spec.read import Project, find_project, read_project
 from projects import MakeProject
 
-CONNECTORS = {"postgres": CursorKind.MONOTONIC, "pages": CursorKind.OPAQUE_TOKEN}
+CONNECTORS = {"postgres": ConnectorFacts(CursorKind.MONOTONIC), "pages": ConnectorFacts(CursorKind.OPAQUE_TOKEN)}
 MINIMAL = 'id = "a"\nsource = { connector = "postgres" }\ntables = ["orders"]\n'
 
 
@@ -213,6 +216,18 @@ def test_parallelism_on_a_source_of_page_tokens_is_refused(make_project: MakePro
     (line,) = told(make_project({"pipelines/a.toml": text}))
     assert "have to be walked in order" in line
     assert line.startswith("pipelines/a.toml:4")
+
+
+def test_what_a_connector_finds_wrong_with_its_config_is_reported_on_its_line(make_project: MakeProject) -> None:
+    def problems_of(config: Mapping[str, Any]) -> tuple[BadConfig, ...]:
+        return tuple(BadConfig(connector="picky", table=None, key=key, reason="is not wanted") for key in config)
+
+    text = 'id = "a"\ntables = ["t"]\n[source]\nconnector = "picky"\n[source.config]\none = 1\ntwo = "${env:TWO}"\n'
+    root = make_project({"pipelines/a.toml": text})
+    with pytest.raises(InvalidProject) as invalid:
+        read_project(root, connectors={"picky": ConnectorFacts(None, problems_of)}, shown_from=root)
+    (problem,) = invalid.value.problems
+    assert render(problem) == "error[HK102]: `source.config.one`: is not wanted\n  --> pipelines/a.toml:6"
 
 
 def test_a_cursor_kind_in_the_manifest_counts_for_a_connector_that_is_not_installed(make_project: MakeProject) -> None:

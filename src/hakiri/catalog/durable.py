@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def sync(path: Path) -> None:
-    """Return when the file's content, or the folder's list of names, would survive a power cut. Repeats do no harm."""
+    """Return when the file's content, or the folder's list of names, survives a power cut. A repeat is harmless."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

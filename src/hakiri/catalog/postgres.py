@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from queue import Empty, LifoQueue
+from threading import BoundedSemaphore
 from typing import TypeVar
 
 import psycopg
@@ -28,7 +29,8 @@ T = TypeVar("T")
 Connection = psycopg.Connection[dict[str, object]]
 
 MAX_TRIES = 20
-MAX_IDLE = 8
+MAX_CONNECTIONS = 8
+"""Per process: more threads than that take turns, so that a fleet does not use up the server's connections."""
 CONNECT_SECONDS = 10
 
 _PARAMETER = re.compile(r":([a-z_]+)")
@@ -76,8 +78,13 @@ class PostgresStore:
     def __init__(self, url: str, schema: str) -> None:
         self._url = url
         self._schema = schema
-        self._idle: LifoQueue[Connection] = LifoQueue(MAX_IDLE)
-        self._migrate()
+        self._idle: LifoQueue[Connection] = LifoQueue()
+        self._free = BoundedSemaphore(MAX_CONNECTIONS)
+        try:
+            self._migrate()
+        except BaseException:
+            self.close()
+            raise
 
     def write(
         self,
@@ -124,11 +131,12 @@ class PostgresStore:
     def _connection(self) -> Iterator[Connection]:
         """A connection of ours, kept for the next one unless it broke."""
         try:
-            connection = self._take()
-            try:
-                yield connection
-            finally:
-                self._give_back(connection)
+            with self._free:
+                connection = self._take()
+                try:
+                    yield connection
+                finally:
+                    self._give_back(connection)
         except (RaiseException, IntegrityError) as cause:
             raise refused(str(cause).partition("\n")[0]) from cause
         except (DeadlockDetected, SerializationFailure):
@@ -146,9 +154,7 @@ class PostgresStore:
             return connection
 
     def _give_back(self, connection: Connection) -> None:
-        if connection.closed or self._idle.full():
-            connection.close()
-        else:
+        if not connection.closed:
             self._idle.put_nowait(connection)
 
     def _migrate(self) -> None:

@@ -56,15 +56,15 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = RLock()
-        with translated(str(path)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # SQLite's own waiting is by polling, which a hundred writers do not get through.
-            self._queue = path.with_name(f"{path.name}.lock").open("ab")
-            self._connection = connect(str(path))
-            with _turn(self._queue):
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = FULL")  # a reserved number must survive a power cut
-                self._transact(migrate)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # SQLite's own waiting is by polling, which a hundred writers do not get through.
+        self._queue = path.with_name(f"{path.name}.lock").open("ab")
+        self._connection = connect(str(path))
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
 
     def write(
         self,
@@ -93,6 +93,12 @@ class SqliteStore:
         with self._lock:
             self._connection.close()
             self._queue.close()
+
+    def _prepare(self) -> None:
+        with _turn(self._queue), translated(str(self._path)):
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")  # a reserved number must survive a power cut
+            self._transact(migrate)
 
     def _transact(self, body: Callable[[sqlite3.Connection], T], *, begin: str = "BEGIN IMMEDIATE") -> T:
         with self._lock, translated(str(self._path)):

@@ -16,7 +16,18 @@ from hakiri.model.instants import from_text, to_text
 
 LIMITS = "SELECT parallelism, max_attempts FROM pipelines WHERE pipeline_id = :pipeline_id"
 
-RUNNING = "SELECT * FROM chunks WHERE status = 'running' ORDER BY pipeline_id, ordinal"
+RUNNING = """
+SELECT pipeline_id, table_name, chunk_id, generation, attempt, fence, failures, holder, leased_until, lease_ms
+FROM chunks
+WHERE status = 'running' AND pipeline_id = :pipeline_id
+ORDER BY ordinal
+"""
+
+RUNNING_ELSEWHERE = """
+SELECT pipeline_id, table_name, chunk_id, generation, fence, leased_until, lease_ms
+FROM chunks
+WHERE status = 'running' AND pipeline_id <> :pipeline_id
+"""
 
 CLAIMABLE = """
 SELECT * FROM chunks
@@ -91,10 +102,12 @@ def claim(session: Session, wanted: Claim, watch: Watch, now: datetime) -> tuple
     limits = session.rows(LIMITS, pipeline_id=wanted.pipeline)
     if not limits:
         raise UnknownPipeline(pipeline=wanted.pipeline)
-    alive = _end_dead_leases(session, wanted.pipeline, limits[0]["max_attempts"], watch, now)
-    room = min(wanted.limit, limits[0]["parallelism"] - alive.in_pipeline)
+    living = _end_dead_leases(session, wanted.pipeline, limits[0]["max_attempts"], watch, now)
+    room = min(wanted.limit, limits[0]["parallelism"] - living)
     if wanted.max_parallel_chunks is not None:
-        room = min(room, wanted.max_parallel_chunks - alive.in_all)
+        elsewhere = session.rows(RUNNING_ELSEWHERE, pipeline_id=wanted.pipeline)
+        living += sum(not watch.is_dead(_sighting(row), now) for row in elsewhere)
+        room = min(room, wanted.max_parallel_chunks - living)
     if room <= 0:
         return ()
     free = session.pick(CLAIMABLE, pipeline_id=wanted.pipeline, now=to_text(now), room=room)
@@ -162,28 +175,13 @@ def fail(session: Session, lease: Lease, failure: Failure, now: datetime) -> Chu
     return status
 
 
-@dataclass(frozen=True, slots=True)
-class _Alive:
-    in_pipeline: int
-    in_all: int
-
-
-def _end_dead_leases(session: Session, pipeline: str, max_attempts: int, watch: Watch, now: datetime) -> _Alive:
-    """Judge every running lease, end this pipeline's dead ones, and count the living."""
-    in_pipeline = in_all = 0
-    seen = set()
-    for row in session.rows(RUNNING):
-        is_ours = row["pipeline_id"] == pipeline
-        sighting = _sighting(row)
-        is_dead = watch.is_dead(sighting, now)
-        if is_ours:
-            seen.add(sighting)
-        if is_ours and is_dead:
-            is_dead = _end_dead_lease(session, row, max_attempts, now)
-        in_all += not is_dead
-        in_pipeline += is_ours and not is_dead
-    watch.forget(pipeline, seen)
-    return _Alive(in_pipeline, in_all)
+def _end_dead_leases(session: Session, pipeline: str, max_attempts: int, watch: Watch, now: datetime) -> int:
+    """End the pipeline's dead leases, and count the living."""
+    running = session.rows(RUNNING, pipeline_id=pipeline)
+    sightings = [_sighting(row) for row in running]
+    watch.forget(pipeline, set(sightings))
+    dead = [row for row, sighting in zip(running, sightings, strict=True) if watch.is_dead(sighting, now)]
+    return len(running) - sum(_end_dead_lease(session, row, max_attempts, now) for row in dead)
 
 
 def _end_dead_lease(session: Session, row: Row, max_attempts: int, now: datetime) -> bool:

@@ -67,6 +67,18 @@ def doctor(project: ProjectOption = None, as_json: JsonOption = False, verbose: 
     examine_project(project, as_json=as_json, verbose=verbose)
 
 
+@app.command(epilog="Example: hakiri status shop --json")
+def status(
+    name: Annotated[str | None, typer.Argument(metavar="[ID]", help="One pipeline; all of them by default.")] = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how far each pipeline is: phase, chunks, rows, latest run."""
+    from hakiri.cli.status import tell_status
+
+    tell_status(name, project, as_json=as_json)
+
+
 @schema_app.command(epilog="Example: hakiri schema export")
 def export(
     project: ProjectOption = None,

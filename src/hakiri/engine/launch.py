@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ def launch(
     Raises SessionFailed.
     """
     conf = local_conf(settings, jars=jars, logs=log.path.parent, jvm_options=jvm_options)
+    logged = log.path.stat().st_size
     try:
         with environment(launch_environment(java)):
             gateway = getattr(SparkContext, "_gateway", None) or launch_gateway(
@@ -47,7 +49,14 @@ def launch(
             SparkContext(conf=_spark_conf(conf), gateway=gateway)
             return Embedded(SparkSession.builder.getOrCreate(), gateway.proc)
     except spark_errors(OSError, ValueError) as cause:
-        raise SessionFailed(reason=f"Spark did not start: {_why(cause, log)}", log=str(log.path)) from cause
+        why = _last_words(log, logged) or first_line(cause)
+        raise SessionFailed(reason=f"Spark did not start: {why}", log=str(log.path)) from cause
+
+
+def has_jvm_died() -> bool:
+    """There was a JVM in this process, and it ended. PySpark has no second one to give."""
+    gateway = getattr(SparkContext, "_gateway", None)
+    return gateway is not None and gateway.proc.poll() is not None
 
 
 def local_conf(
@@ -72,13 +81,18 @@ def local_conf(
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": cores,
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     }
+    crash_report = f"-XX:ErrorFile={logs / 'java-crash-%p.log'}"  # else it lies in the user's folder
     joined = {
         "spark.sql.extensions": (",", ["io.delta.sql.DeltaSparkSessionExtension"]),
         # On the class path, not in `spark.jars`: only what the JVM itself loads can be archived.
         "spark.driver.extraClassPath": (":", [str(jar) for jar in jars]),
-        "spark.driver.extraJavaOptions": (" ", [_quote(option) for option in (*_jvm_options(logs), *jvm_options)]),
+        # The JVM's own compilers and collector: with C1 alone a start costs half the CPU, and a long job twice.
+        "spark.driver.extraJavaOptions": (" ", [_quote(option) for option in (crash_report, *jvm_options)]),
     }
     said = dict(settings.conf)
+    if "spark.jars.packages" not in said:
+        # Spark reads this file at every start, even with nothing to resolve; our jars needed it once.
+        said.pop("spark.jars.ivySettings", None)
     for key, (separator, ours) in joined.items():
         chosen[key] = separator.join([*ours, said.pop(key)] if key in said else ours)
     return chosen | said
@@ -96,12 +110,6 @@ def _spark_conf(conf: dict[str, str]) -> SparkConf:
     return SparkConf(loadDefaults=False).setAll(list(conf.items()))
 
 
-def _jvm_options(logs: Path) -> list[str]:
-    # Of the collectors the quickest for batches. All compilers stay on: with C1 alone a start costs half the CPU
-    # and a long job twice as much, which is the wrong bargain for what ingests.
-    return ["-XX:+UseParallelGC", f"-XX:ErrorFile={logs / 'java-crash-%p.log'}"]
-
-
 def _quote(option: str) -> str:
     return f'"{option}"' if " " in option else option
 
@@ -113,13 +121,16 @@ def _warehouse() -> Path:
     return folder
 
 
-_TELLING = ("Error", "Exception", "Invalid", "Unrecognized", "Unable")
+_TELLING = re.compile(r"^(Error|Exception|Invalid|Unrecognized|\w*Caused by|# +SIG)")
 _MOST_BYTES = 64_000
 
 
-def _why(cause: Exception, log: Log) -> str:
-    """The line of the log that says why a JVM went away, else the first line of the error."""
+def _last_words(log: Log, since: int) -> str | None:
+    """What a JVM that would not start said about it: PySpark knows only that it is gone."""
+    if getattr(SparkContext, "_gateway", None) is not None:
+        return None
     with log.path.open("rb") as file:
+        file.seek(since)
         said = file.read(_MOST_BYTES).decode(errors="replace")
-    telling = [line.strip() for line in said.splitlines() if any(word in line for word in _TELLING)]
-    return telling[0][:MAX_REASON] if telling else first_line(cause)
+    telling = (line.strip() for line in said.splitlines() if _TELLING.match(line))
+    return next((line[:MAX_REASON] for line in telling), None)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from hakiri.engine.archive import Archive, archive_for, build_at_exit, discard, use
+from hakiri.engine.archive import archive_for, build_at_exit, discard, use
 from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import find_java
-from hakiri.engine.launch import launch
+from hakiri.engine.launch import has_jvm_died, launch
 from hakiri.engine.log import Log
 from hakiri.engine.settings import EngineSettings
 from hakiri.errors import SessionFailed
@@ -24,10 +24,13 @@ def open_local(settings: EngineSettings, log: Log) -> SparkSession:
     except SessionFailed:
         if not options:
             raise
-        # The archive is to blame only if the start succeeds without it.
+        if has_jvm_died():  # half-way, so the next process must do without the archive
+            discard(archive)
+            raise
+        # Before it could say a word. The archive is to blame only if the start succeeds without it.
         session = launch(settings, java=java, jars=jars, log=log).session
         discard(archive)
-    if _wants_archive(settings) and not _is_built(archive):
+    if _wants_archive(settings) and not archive.is_sealed():
         build_at_exit(archive, settings)
     return session
 
@@ -35,7 +38,3 @@ def open_local(settings: EngineSettings, log: Log) -> SparkSession:
 def _wants_archive(settings: EngineSettings) -> bool:
     # An archive fits one class path, and a user's own additions would make it another.
     return settings.archive and "spark.driver.extraClassPath" not in settings.conf
-
-
-def _is_built(archive: Archive) -> bool:
-    return archive.file.is_file()

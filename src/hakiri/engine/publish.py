@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def publish_text(path: Path, text: str, *, mode: int = 0o644) -> None:
-    """The file holds this text. A repeat with the same text writes nothing."""
-    content = text.encode()
+def publish(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """The file holds this content. A repeat with the same content writes nothing."""
     if path.is_file() and path.read_bytes() == content and path.stat().st_mode & 0o777 == mode:
         return
     with _staged(path) as staged:

@@ -62,15 +62,15 @@ _held = _Held(Lock())
 def _start(settings: EngineSettings) -> SparkSession:
     if find_spec("pyspark") is None:
         raise SparkMissing()
-    log = _log(settings)
     match choose_kind(settings):
         case SessionKind.LOCAL:
             from hakiri.engine.local import open_local
 
-            return open_local(settings, log)
+            return open_local(settings, _log(settings))
         case SessionKind.CONNECT:
+            _log(settings)
             return _configured(_open_connect(settings), settings)
-        case SessionKind.DATABRICKS:
+        case SessionKind.DATABRICKS:  # whose own logs have it all, and whose notebook's warnings are not ours to hide
             return _configured(open_runtime(), settings)
         case SessionKind.AUTO:
             raise AssertionError("auto was resolved by choose_kind")

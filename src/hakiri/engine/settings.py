@@ -55,7 +55,7 @@ class EngineSettings:
         for name in ("cache_dir", "jars_dir", "log_dir"):
             folder: Path | None = getattr(self, name)
             if folder is not None:
-                object.__setattr__(self, name, folder.expanduser().absolute())
+                object.__setattr__(self, name, folder.expanduser().resolve())
 
     def logs(self) -> Path:
         """The folder for log files: the project's, or the cache's when there is no project."""

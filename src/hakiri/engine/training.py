@@ -6,14 +6,15 @@ import os
 import subprocess
 from pathlib import Path
 
-from hakiri.engine.archive import KEPT_ARCHIVES, Archive, archive_for
+from hakiri.engine.archive import KEPT_ARCHIVES, Archive, archive_for, discard
 from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import Java, find_java
 from hakiri.engine.launch import Embedded, launch
 from hakiri.engine.log import open_log
 from hakiri.engine.probe import exercise
-from hakiri.engine.publish import held_if_free
+from hakiri.engine.publish import held_if_free, publish
 from hakiri.engine.settings import EngineSettings
+from hakiri.errors import SessionFailed
 from hakiri.model.session import SessionKind
 
 
@@ -26,7 +27,7 @@ def train(settings: EngineSettings) -> Archive:
     jars = provide_jars(settings, java)
     archive = archive_for(settings.cache_dir, java=java, jars=jars)
     with held_if_free(archive.lock) as free:
-        if free and not archive.file.is_file():
+        if free and not archive.is_sealed():
             _build(archive, settings, java=java, jars=jars)
     return archive
 
@@ -40,20 +41,20 @@ def main() -> None:
 _NICE = 19
 _MEMORY = "1g"
 _DUMP_SECONDS = 900
+_SHORT_LIFE = "-XX:TieredStopAtLevel=1"  # half the work; an archive holds classes, not compiled code
 
 
 def _build(archive: Archive, settings: EngineSettings, *, java: Java, jars: tuple[Path, ...]) -> None:
-    for left in archive.folder.glob(f"{archive.key}*.tmp"):  # we hold the lock, so their builder is dead
-        left.unlink(missing_ok=True)
-    options = _base_options(archive, java)
-    staged = archive.file.with_suffix(".tmp")
+    discard(archive)  # we hold the lock: what lies there was left by a builder that died, or was damaged since
+    options = [*_base_options(archive, java), f"-XX:ArchiveClassesAtExit={archive.file}", _SHORT_LIFE]
     log = open_log(settings.logs(), verbose=settings.verbose)
-    options += [f"-XX:ArchiveClassesAtExit={staged}"]
     embedded = launch(settings, java=java, jars=jars, log=log, jvm_options=options)
     for _ in exercise(embedded.session):
         pass
     _end(embedded)
-    staged.replace(archive.file)
+    if embedded.jvm.returncode != 0 or not archive.file.is_file():
+        raise SessionFailed(reason="the JVM wrote no class archive", log=str(log.path))
+    publish(archive.seal, archive.sizes().encode())
     archive.attempts.unlink(missing_ok=True)
     _prune(archive.folder)
 
@@ -63,9 +64,7 @@ def _base_options(archive: Archive, java: Java) -> list[str]:
     command = str(java.home / "bin" / "java")
     if subprocess.run([command, "-Xshare:on", "-version"], capture_output=True, check=False).returncode == 0:
         return []
-    staged = archive.base.with_suffix(".tmp")
-    subprocess.run([command, "-Xshare:dump", f"-XX:SharedArchiveFile={staged}"], capture_output=True, check=True)
-    staged.replace(archive.base)
+    subprocess.run([command, "-Xshare:dump", f"-XX:SharedArchiveFile={archive.base}"], capture_output=True, check=True)
     return [f"-XX:SharedArchiveFile={archive.base}"]
 
 
@@ -80,10 +79,9 @@ def _end(embedded: Embedded) -> None:
 
 def _prune(folder: Path) -> None:
     """Only the archives used last stay: each is as big as everything else in the cache together."""
-    archives = sorted((f for f in folder.glob("*.jsa") if ".base" not in f.suffixes), key=lambda f: f.stat().st_mtime)
-    for old in archives[:-KEPT_ARCHIVES]:
-        Archive(folder, old.stem).base.unlink(missing_ok=True)
-        old.unlink(missing_ok=True)
+    seals = sorted(folder.glob("*.seal"), key=lambda seal: seal.stat().st_mtime)
+    for old in seals[:-KEPT_ARCHIVES]:
+        discard(Archive(folder, old.stem))
 
 
 if __name__ == "__main__":

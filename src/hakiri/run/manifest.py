@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hakiri.errors import EditRefused, PipelineNotFound, ProjectNotFound
+from hakiri.model.connector import Connectors
 from hakiri.model.edited import Edited
-from hakiri.model.source import CursorKind
 from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
 from hakiri.spec.edit import Editor
@@ -29,7 +29,7 @@ class Workplace:
 
     cwd: Path
     project: Path | None
-    connectors: Mapping[str, CursorKind | None]
+    connectors: Connectors
 
     def root(self) -> Path:
         """The project's folder. Raises ProjectNotFound."""

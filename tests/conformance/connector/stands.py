@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.registry import open_connector
@@ -87,6 +92,57 @@ def sqlite_view_stand(place: Place) -> Stand:
     path = sqlite_file(place.folder, "CHECK (TRUE)")
     connector = open_connector("sqlite", {"path": str(path), "piece_rows": PIECE_ROWS})
     return Stand(connector, SourceTable("stuff", query="SELECT * FROM things -- all of it", cursor=CURSOR))
+
+
+def csv_stand(place: Place) -> Stand:
+    return _files_stand(place, "csv.gz", lambda path, some: path.write_bytes(gzip.compress(_csv(some))))
+
+
+def jsonl_stand(place: Place) -> Stand:
+    return _files_stand(place, "jsonl.zst", lambda path, some: path.write_bytes(_zstd(_jsonl(some))))
+
+
+def parquet_stand(place: Place) -> Stand:
+    schema = pa.schema([("id", "int64"), (ODD, "string"), ("seen", "int64"), ("note", "string"), ("amount", "double")])
+    return _files_stand(
+        place, "parquet", lambda path, some: parquet.write_table(pa.Table.from_pylist(some, schema), path)
+    )
+
+
+def _files_stand(place: Place, suffix: str, write: Callable[[Path, list[dict[str, Any]]], Any]) -> Stand:
+    folder = place.folder / "data" / "things"
+    folder.mkdir(parents=True)
+    for start in range(0, 300, 100):
+        write(folder / f"part-{start}.{suffix}", rows()[start : start + 100])
+    (place.folder / "broken").mkdir()
+    broken = place.folder / "broken" / "things.csv.gz"
+    broken.write_bytes(gzip.compress(b"seen,x\n" + b"1,%b\n" % (b"x" * 90) * 100_000, compresslevel=0)[:-1_000])
+    breaking = open_connector("files", {"path": str(broken.parent)})
+    table = SourceTable("things", cursor=CURSOR)
+    return Stand(
+        open_connector("files", {"path": str(folder.parent), "batch_rows": 64}),
+        table,
+        missing=SourceTable("thing"),
+        absent=open_connector("files", {"path": str(place.folder / "nothing")}),
+        breaking=(breaking, table, WholeTable()),
+    )
+
+
+def _csv(some: list[dict[str, Any]]) -> bytes:
+    lines = [COLUMNS, *(tuple(row.values()) for row in some)]
+    return "".join(",".join(map(_field, line)) + "\r\n" for line in lines).encode()
+
+
+def _field(value: Any) -> str:
+    return "" if value is None else str(value) if not isinstance(value, str) else '"' + value.replace('"', '""') + '"'
+
+
+def _jsonl(some: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in some).encode()
+
+
+def _zstd(data: bytes) -> bytes:
+    return pa.Codec("zstd").compress(data, asbytes=True)  # type: ignore[no-any-return]
 
 
 def sqlite_file(folder: Path, constraint: str) -> Path:

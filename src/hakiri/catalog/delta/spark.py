@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
@@ -57,6 +58,10 @@ _LOST_RACE = (
     "DELTA_PROTOCOL_CHANGED",
     "delta.exceptions.Concurrent",
 )
+
+
+_creating = Lock()
+"""IF NOT EXISTS is no promise between threads of one session: the loser finds a half-made table and fails."""
 
 
 class SparkDeltaCatalog(Ledger):
@@ -140,7 +145,8 @@ class SparkExecutor:
             properties["delta.appendOnly"] = "true"
         columns = [f"{name} STRING" for name in table.texts] + [f"{name} BIGINT" for name in table.ints]
         listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-        self._spark.sql(CREATE.format(name=self._name(table), columns=", ".join(columns), properties=listed))
+        with _creating:
+            self._spark.sql(CREATE.format(name=self._name(table), columns=", ".join(columns), properties=listed))
         detail = self._spark.sql(f"DESCRIBE DETAIL {self._name(table)}").collect()[0]
         found = int(detail["properties"]["hakiri.schema"])
         if found > ddl.SCHEMA_VERSION:

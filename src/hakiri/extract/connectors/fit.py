@@ -36,33 +36,56 @@ def fit_values(values: Sequence[Any], kind: pa.DataType) -> Fitted:
 
 def fit_texts(texts: pa.Array, kind: pa.DataType) -> Fitted:
     """Texts as a column of this type: ISO dates and times, `1.50`, `true`. A time with a zone needs one in the text."""
-    if types.is_string(kind):
-        return Fitted(texts, {})
+    return fit_array(texts, kind)
+
+
+def fit_array(array: pa.Array, kind: pa.DataType) -> Fitted:
+    """A column of any type as a column of this one."""
+    if array.type == kind:
+        return Fitted(array, {})
     misfits: dict[int, str] = {}
-    array = pa.concat_arrays(_cast(texts, kind, 0, misfits)) if len(texts) else pa.array([], kind)
-    return Fitted(array, misfits)
+    fitted = pa.concat_arrays(_cast(array, kind, 0, misfits)) if len(array) else pa.array([], kind)
+    return Fitted(fitted, misfits)
 
 
-def _cast(texts: pa.Array, kind: pa.DataType, offset: int, misfits: dict[int, str]) -> list[pa.Array]:
-    """The texts cast piece by piece: a piece that fails is halved until the misfit stands alone."""
+def json_text(value: Any) -> str:
+    """A value as JSON, its numbers digit by digit as they came."""
+    match value:
+        case Decimal():
+            return str(value)
+        case dict():
+            members = (f"{json.dumps(key, ensure_ascii=False)}: {json_text(item)}" for key, item in value.items())
+            return "{" + ", ".join(members) + "}"
+        case list():
+            return "[" + ", ".join(map(json_text, value)) + "]"
+        case bytes():
+            return f"\"X'{value.hex()}'\""
+        case _:
+            return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _cast(found: pa.Array, kind: pa.DataType, offset: int, misfits: dict[int, str]) -> list[pa.Array]:
+    """The column cast piece by piece: a piece that fails is halved until the misfit stands alone."""
     try:
-        array = texts.cast(kind)
-        if not _is_distorted(texts, array):
+        array = found.cast(kind)
+        if not _is_distorted(found, array):
             return [array]
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         pass
-    if len(texts) == 1:
-        misfits[offset] = f"cannot be read as {kind}"
+    if len(found) == 1:
+        misfits[offset] = "is not UTF-8" if types.is_string(kind) else f"cannot be read as {kind}"
         return [pa.nulls(1, kind)]
-    middle = len(texts) // 2
+    middle = len(found) // 2
     return [
-        *_cast(texts.slice(0, middle), kind, offset, misfits),
-        *_cast(texts.slice(middle), kind, offset + middle, misfits),
+        *_cast(found.slice(0, middle), kind, offset, misfits),
+        *_cast(found.slice(middle), kind, offset + middle, misfits),
     ]
 
 
 def _is_distorted(texts: pa.Array, array: pa.Array) -> bool:
-    """Whether Arrow accepted what it should not: hexadecimal for an integer, `1e999` for infinity."""
+    """Whether Arrow accepted a text it should not: hexadecimal for an integer, `1e999` for infinity."""
+    if not types.is_string(texts.type):
+        return False
     if types.is_integer(array.type):
         return bool(pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py())
     if types.is_floating(array.type):
@@ -114,7 +137,7 @@ def _fit(value: Any, kind: pa.DataType) -> Any:
 def _text(value: Any) -> str:
     if isinstance(value, bytes):
         raise ValueError("is binary in a text column")
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else json_text(value)
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -151,10 +174,10 @@ def _double(value: Any, kind: pa.DataType) -> float:
     number = _number(value)
     if isinstance(number, int) and abs(number) > MAX_EXACT_DOUBLE:
         raise ValueError(f"has more digits than {kind} holds")
-    try:
-        return float(number)
-    except OverflowError:
-        raise ValueError(f"is too large for {kind}") from None
+    double = float(number)
+    if math.isinf(double):
+        raise ValueError(f"is too large for {kind}")
+    return double
 
 
 def _decimal(value: Any, kind: pa.DataType) -> Any:

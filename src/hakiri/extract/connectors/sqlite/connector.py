@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from hakiri.errors import RequestWrong, SourceError, TableMissing
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
+from hakiri.extract.connectors.fit import json_text
 from hakiri.extract.connectors.predicate import Floor, UnknownSpan, condition
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
 from hakiri.extract.connectors.sqlite import SqliteConfig
@@ -144,7 +144,7 @@ def _batches(rows: Sequence[Any], fields: pa.Schema, origin: str, ordinal: int) 
     faults: dict[int, Fault] = {}
     for field, column in zip(fields, fitted, strict=True):
         for index, reason in column.misfits.items():
-            raw = json.dumps(dict(zip(fields.names, rows[index], strict=True)), default=_shown, ensure_ascii=False)
+            raw = json_text(dict(zip(fields.names, rows[index], strict=True)))
             fault = Fault(origin=origin, position=ordinal + index, reason=reason, column=field.name, raw=raw)
             faults.setdefault(index, fault)
     batch = pa.RecordBatch.from_arrays([column.array for column in fitted], schema=fields)
@@ -153,7 +153,3 @@ def _batches(rows: Sequence[Any], fields: pa.Schema, origin: str, ordinal: int) 
         batch = batch.filter(pa.array(index not in faults for index in range(len(rows))))
     if batch.num_rows:
         yield batch
-
-
-def _shown(value: Any) -> str:
-    return f"X'{value.hex()}'" if isinstance(value, bytes) else str(value)

@@ -1,0 +1,157 @@
+"""A folder of files answers the connector's verbs; each file is a piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from hakiri.errors import RequestWrong, SourceError, SourceUnreachable
+from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
+from hakiri.extract.connectors.files import FilesConfig
+from hakiri.extract.connectors.files.infer import settled, widened
+from hakiri.extract.connectors.files.rows import (
+    Wanted,
+    csv_rows,
+    csv_schema,
+    jsonl_rows,
+    jsonl_schema,
+    parquet_rows,
+    parquet_schema,
+)
+from hakiri.extract.connectors.files.store import NAME, Found, Store, classified
+from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.model.key import KeyValue
+from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
+from hakiri.model.span import OneFile, Span, WholeTable
+from hakiri.model.table import SourceTable, TableSchema
+
+SAFE_PARALLELISM = 8
+SAMPLE_FILES = 16
+SAMPLE_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class FilesConnector:
+    """Files below one path. A file is read as the version that was surveyed, or not at all."""
+
+    config: FilesConfig
+
+    def hint(self) -> BackfillHint:
+        return BackfillHint(cursor_kind=CursorKind.MONOTONIC, safe_parallelism=SAFE_PARALLELISM)
+
+    def probe(self, table: SourceTable) -> str:
+        found = self._files(table)
+        return f"{len(found)} {'file' if len(found) == 1 else 'files'}"
+
+    def describe(self, table: SourceTable) -> TableSchema:
+        asked = {column.name: column.type for column in table.columns}
+        kinds: dict[str, pa.DataType] = {}
+        for found in _sample(self._files(table)):
+            for field in self._schema(table, found, list(asked)):
+                kinds[field.name] = widened(kinds[field.name], field.type) if field.name in kinds else field.type
+        check_named(NAME, table, tuple(kinds))
+        fields = [
+            (name, arrow_type(told) if told else settled(kinds[name]))
+            for name, told in (asked or dict.fromkeys(kinds)).items()
+        ]
+        return TableSchema(table, pa.schema(fields), table.primary_key)
+
+    def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:  # noqa: ARG002 files tell no cursor
+        table = schema.table
+        return Survey(
+            tuple(Piece(found.span, self._row_count(table, found), found.size) for found in self._files(table))
+        )
+
+    def read(
+        self, schema: TableSchema, span: Span, *, columns: tuple[str, ...] | None = None, since: KeyValue | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        check_columns(NAME, schema.table, list(columns or ()), schema.names)
+        for found in self._of_span(schema.table, span):
+            for batch in self._rows(schema, found):
+                kept = _above(batch, schema.table.cursor, since)
+                if columns and kind_of(kept) is BatchKind.ROWS:
+                    kept = kept.select([*columns, *(name for name in kept.schema.names if name not in schema.names)])
+                if kept.num_rows:
+                    yield kept
+
+    def count(self, schema: TableSchema, span: Span, *, since: KeyValue | None = None) -> int:
+        return sum(batch.num_rows for batch in self.read(schema, span, since=since))
+
+    def classify(self, failure: Exception, table: SourceTable) -> SourceError:
+        return classified(failure, table)
+
+    def _files(self, table: SourceTable) -> list[Found]:
+        try:
+            return Store(self.config).files(table)
+        except FileNotFoundError as cause:
+            raise SourceUnreachable(connector=NAME, table=table.name, reason="there is no such folder") from cause
+        except Exception as cause:
+            raise classified(cause, table) from cause
+
+    def _of_span(self, table: SourceTable, span: Span) -> list[Found]:
+        match span:
+            case WholeTable():
+                return self._files(table)
+            case OneFile():
+                with _translated(table, span.path):
+                    return [Store(self.config).same(span, table)]
+            case _:
+                reason = f"it has no {type(span).__name__} to read"
+                raise RequestWrong(connector=NAME, table=table.name, reason=reason)
+
+    def _schema(self, table: SourceTable, found: Found, asked: list[str]) -> pa.Schema:
+        store = Store(self.config)
+        with _translated(table, found.path):
+            if found.format == "parquet":
+                with store.random(found) as opened, parquet.ParquetFile(opened) as file:
+                    return parquet_schema(file)
+            with store.stream(found) as stream:
+                if found.format == "csv":
+                    return csv_schema(stream, self.config, asked, found.path, SAMPLE_ROWS)
+                return jsonl_schema(stream, self.config, SAMPLE_ROWS)
+
+    def _row_count(self, table: SourceTable, found: Found) -> int | None:
+        if found.format != "parquet":
+            return None
+        with _translated(table, found.path), Store(self.config).random(found) as opened:
+            counted: int = parquet.read_metadata(opened).num_rows
+            return counted
+
+    def _rows(self, schema: TableSchema, found: Found) -> Iterator[pa.RecordBatch]:
+        store = Store(self.config)
+        wanted = Wanted(schema.columns, or_more=not schema.table.columns, origin=found.path)
+        with _translated(schema.table, found.path):
+            if found.format == "parquet":
+                with store.random(found) as opened, parquet.ParquetFile(opened) as file:
+                    yield from parquet_rows(file, self.config, wanted)
+                return
+            rows = csv_rows if found.format == "csv" else jsonl_rows
+            with store.stream(found) as stream:
+                yield from rows(stream, self.config, wanted)
+
+
+@contextmanager
+def _translated(table: SourceTable, where: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as cause:
+        raise classified(cause, table, where) from cause
+
+
+def _sample(found: list[Found]) -> list[Found]:
+    """Some files from the whole of the list, the first and the last among them."""
+    step = max(1, -(-len(found) // SAMPLE_FILES))
+    return [*found[:-1:step], found[-1]]
+
+
+def _above(batch: pa.RecordBatch, cursor: str | None, since: KeyValue | None) -> pa.RecordBatch:
+    """The rows at or above the floor, and those without a cursor."""
+    if since is None or cursor is None or kind_of(batch) is not BatchKind.ROWS:
+        return batch
+    values = batch.column(cursor)
+    return batch.filter(pc.or_kleene(pc.is_null(values), pc.greater_equal(values, pa.scalar(since, values.type))))

@@ -1,0 +1,98 @@
+"""A column nobody has declared gets the narrowest type that holds what was seen, and text where types differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
+from hakiri.extract.connectors.fit import fit_texts
+
+MAX_DIGITS = 38
+
+# The spellings that mean the same when written back: `007` is a code, and `1` is a number, not true.
+_TEXTS: tuple[tuple[str, pa.DataType], ...] = (
+    (r"^(true|false|True|False|TRUE|FALSE)$", pa.bool_()),
+    (r"^(0|-?[1-9][0-9]{0,18})$", pa.int64()),
+    (r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,3})?$", pa.float64()),
+    (r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", pa.date32()),
+    (r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+$", PLAIN_TIMESTAMP),
+    (r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z|[+-][0-9:]+)$", UTC_TIMESTAMP),
+)
+
+
+def type_of_texts(texts: pa.Array) -> pa.DataType:
+    """The type of a column of texts; null where there are none."""
+    seen = texts.drop_null()
+    if not len(seen):
+        return pa.null()
+    for pattern, kind in _TEXTS:
+        if pc.all(pc.match_substring_regex(seen, pattern)).as_py() and not fit_texts(seen, kind).misfits:
+            return kind
+    return pa.string()
+
+
+def type_of_values(values: Iterable[Any]) -> pa.DataType:
+    """The type of a column of JSON values; null where there are none."""
+    seen = [value for value in values if value is not None]
+    kinds = {type(value) for value in seen}
+    if not seen:
+        return pa.null()
+    if kinds == {bool}:
+        return pa.bool_()
+    if kinds == {int}:
+        return _type_of_integers(seen)
+    if kinds <= {int, Decimal}:
+        return pa.float64()
+    if kinds == {list}:
+        return pa.list_(type_of_values(item for value in seen for item in value))
+    if kinds == {dict} and any(seen):
+        names = dict.fromkeys(name for value in seen for name in value)
+        return pa.struct([(name, type_of_values(value.get(name) for value in seen)) for name in names])
+    return pa.string()
+
+
+def widened(first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    """The type that holds the values of both without a change; text where there is no other."""
+    if first == second or types.is_null(second):
+        return first
+    if types.is_null(first):
+        return second
+    if types.is_struct(first) and types.is_struct(second):
+        members = {field.name: field.type for field in first}
+        for field in second:
+            members[field.name] = widened(members[field.name], field.type) if field.name in members else field.type
+        return pa.struct(list(members.items()))
+    if types.is_list(first) and types.is_list(second):
+        return pa.list_(widened(first.value_type, second.value_type))
+    if types.is_integer(first) and types.is_integer(second):
+        return max(first, second, key=lambda kind: kind.bit_width)
+    if _is_number(first) and _is_number(second):
+        return pa.float64()
+    return pa.string()
+
+
+def settled(kind: pa.DataType) -> pa.DataType:
+    """The type with text wherever nothing was seen."""
+    if types.is_null(kind):
+        return pa.string()
+    if types.is_list(kind):
+        return pa.list_(settled(kind.value_type))
+    if types.is_struct(kind):
+        return pa.struct([(field.name, settled(field.type)) for field in kind])
+    return kind
+
+
+def _type_of_integers(seen: list[int]) -> pa.DataType:
+    if all(-(1 << 63) <= value < 1 << 63 for value in seen):
+        return pa.int64()
+    return pa.decimal128(MAX_DIGITS, 0) if all(abs(value) < 10**MAX_DIGITS for value in seen) else pa.string()
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(types.is_integer(kind) or types.is_floating(kind))

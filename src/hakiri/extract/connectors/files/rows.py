@@ -1,0 +1,210 @@
+"""Whatever a file's format is, its rows arrive as typed batches, and the rest as faults with their line (G6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from hakiri.errors import BadValue
+from hakiri.extract.connectors.files import FilesConfig
+from hakiri.extract.connectors.files.csv import CsvDialect, Record, blocks, parse, records
+from hakiri.extract.connectors.files.infer import settled, type_of_texts, type_of_values
+from hakiri.extract.connectors.files.jsonl import Entry, entries
+from hakiri.extract.connectors.files.lines import Stream, lines
+from hakiri.extract.connectors.files.parquet import lakehouse_type
+from hakiri.extract.connectors.files.store import NAME
+from hakiri.extract.connectors.fit import Fitted, fit_array, fit_values, json_text
+from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The columns to make of a file; with `or_more`, also those it has beyond them."""
+
+    fields: pa.Schema
+    or_more: bool
+    origin: str
+
+
+def csv_rows(stream: Stream, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """The rows of a CSV file."""
+    dialect = _dialect(config)
+    found = records(lines(stream, config.encoding, config.max_line_bytes), dialect)
+    names, found = _header(found, config, dialect, wanted)
+    types = {field.name: field.type for field in wanted.fields}
+    for block in blocks(found):
+        columns, places, faults = parse(block, len(names), dialect)
+        yield from _quarantined(wanted, ((one.line, one.fault or "", one.text) for one in faults))
+        texts = {name: fit_array(column, pa.string()) for name, column in zip(names, columns, strict=True)}
+        if wanted.or_more:
+            types |= {name: settled(type_of_texts(texts[name].array)) for name in names if name not in types}
+        fitted = {name: _retyped(texts[name], kind) for name, kind in types.items() if name in texts}
+        shown = {record.line: record.text for record in block} if _has_misfits(fitted) else {}
+        for start in range(0, len(places), config.batch_rows):
+            part = slice(start, start + config.batch_rows)
+            yield from _batches(wanted, fitted, part, places, [shown.get(place, b"") for place in places[part]])
+
+
+def jsonl_rows(stream: Stream, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """The rows of a file of JSON lines."""
+    types = {field.name: field.type for field in wanted.fields}
+    found = entries(lines(stream, config.encoding, config.max_line_bytes))
+    while block := _some(found, config.batch_rows):
+        yield from _quarantined(wanted, ((one.line, one.fault, one.text) for one in block if one.fault))
+        good = [one for one in block if one.fault is None]
+        if wanted.or_more:
+            names = dict.fromkeys(name for one in good for name in one.value if name not in types)
+            types |= {name: settled(type_of_values(one.value.get(name) for one in good)) for name in names}
+        fitted = {name: fit_values([one.value.get(name) for one in good], kind) for name, kind in types.items()}
+        places = [one.line for one in good]
+        yield from _batches(wanted, fitted, slice(0, len(good)), places, [one.text for one in good])
+
+
+def parquet_rows(opened: parquet.ParquetFile, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file."""
+    types = {field.name: field.type for field in wanted.fields}
+    own = opened.schema_arrow
+    if wanted.or_more:
+        types |= {field.name: lakehouse_type(field.type) for field in own if field.name not in types}
+    names = [name for name in types if name in own.names]
+    row = 1
+    for batch in opened.iter_batches(batch_size=config.batch_rows, columns=names, use_threads=False):
+        fitted = {name: fit_array(batch.column(name), types[name]) for name in names}
+        raw = [json_text(one).encode() for one in batch.to_pylist()] if _has_misfits(fitted) else []
+        places = range(row, row + batch.num_rows)
+        yield from _batches(wanted, fitted, slice(0, batch.num_rows), places, raw)
+        row += batch.num_rows
+
+
+def csv_schema(stream: Stream, config: FilesConfig, asked: Sequence[str], origin: str, rows: int) -> pa.Schema:
+    """The columns of a CSV file, their types from its first rows."""
+    dialect = _dialect(config)
+    found = records(lines(stream, config.encoding, config.max_line_bytes), dialect)
+    wanted = Wanted(pa.schema([(name, pa.string()) for name in asked]), or_more=True, origin=origin)
+    names, found = _header(found, config, dialect, wanted)
+    sample = parse(list(islice(found, rows)), len(names), dialect)
+    texts = [fit_array(column, pa.string()).array for column in sample.columns]
+    return pa.schema([(name, type_of_texts(column)) for name, column in zip(names, texts, strict=True)])
+
+
+def jsonl_schema(stream: Stream, config: FilesConfig, rows: int) -> pa.Schema:
+    """The keys of a file of JSON lines, their types from its first rows."""
+    found = entries(lines(stream, config.encoding, config.max_line_bytes))
+    sample = [one.value for one in islice(found, rows) if one.fault is None]
+    names = dict.fromkeys(name for value in sample for name in value)
+    return pa.schema([(name, type_of_values(value.get(name) for value in sample)) for name in names])
+
+
+def parquet_schema(opened: parquet.ParquetFile) -> pa.Schema:
+    """The columns of a Parquet file."""
+    return pa.schema([(field.name, lakehouse_type(field.type)) for field in opened.schema_arrow])
+
+
+def _dialect(config: FilesConfig) -> CsvDialect:
+    return CsvDialect(config.delimiter, config.quote, config.null_values, config.max_line_bytes)
+
+
+def _header(
+    found: Iterator[Record], config: FilesConfig, dialect: CsvDialect, wanted: Wanted
+) -> tuple[list[str], Iterator[Record]]:
+    """The names of a file's fields, and the records after them."""
+    first = next((record for record in found if record.text.strip()), None)
+    if first is None:
+        return [], iter(())
+    fields = _fields_of(first, dialect, wanted.origin)
+    if not config.header:
+        declared = list(wanted.fields.names)
+        names = declared if len(declared) == len(fields) else [f"column_{index + 1}" for index in range(len(fields))]
+        return names, _chained(first, found)
+    try:
+        names = [(field or b"").decode() for field in fields]
+    except UnicodeDecodeError as cause:
+        raise BadValue(connector=NAME, reason="its header is not UTF-8", where=wanted.origin) from cause
+    if len(set(names)) < len(names) or "" in names:
+        raise BadValue(connector=NAME, reason="its header does not name each column once", where=wanted.origin)
+    return names, found
+
+
+def _fields_of(first: Record, dialect: CsvDialect, origin: str) -> list[bytes | None]:
+    if first.fault:
+        raise BadValue(connector=NAME, reason=f"its first line {first.fault}", where=origin)
+    columns, found, _ = parse([first], dialect.width(first.text), dialect)
+    if not found:
+        raise BadValue(connector=NAME, reason="its first line is no CSV", where=origin)
+    return [column[0].as_py() for column in columns]
+
+
+def _chained(first: Record, rest: Iterator[Record]) -> Iterator[Record]:
+    yield first
+    yield from rest
+
+
+def _some(found: Iterator[Entry], rows: int) -> list[Entry]:
+    block: list[Entry] = []
+    size = 0
+    for entry in islice(found, rows):
+        block.append(entry)
+        size += len(entry.text)
+        if size >= _BLOCK_BYTES:
+            break
+    return block
+
+
+_BLOCK_BYTES = 8 << 20
+
+
+def _retyped(texts: Fitted, kind: pa.DataType) -> Fitted:
+    fitted = fit_array(texts.array, kind)
+    return Fitted(fitted.array, {**fitted.misfits, **texts.misfits})
+
+
+def _has_misfits(fitted: dict[str, Fitted]) -> bool:
+    return any(column.misfits for column in fitted.values())
+
+
+def _batches(
+    wanted: Wanted, fitted: dict[str, Fitted], part: slice, places: Sequence[int], raw: Sequence[bytes]
+) -> Iterator[pa.RecordBatch]:
+    """Some rows of fitted columns: the ones that fit as a batch, the others as quarantined rows."""
+    some = range(len(places))[part]
+    bad: dict[int, tuple[str, str]] = {}
+    for name, column in fitted.items():
+        for index, reason in column.misfits.items():
+            if index in some:
+                bad.setdefault(index, (name, reason))
+    if bad:
+        faults = (
+            Fault(
+                origin=wanted.origin,
+                position=places[index],
+                reason=bad[index][1],
+                column=bad[index][0],
+                raw=_shown(raw[index - some.start]),
+            )
+            for index in sorted(bad)
+        )
+        yield fault_batch(BatchKind.QUARANTINED, faults)
+    kinds = {field.name: field.type for field in wanted.fields} | {name: one.array.type for name, one in fitted.items()}
+    arrays = [fitted[name].array[part] if name in fitted else pa.nulls(len(some), kind) for name, kind in kinds.items()]
+    batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(list(kinds.items())))
+    if bad:
+        batch = batch.filter(pa.array([index not in bad for index in some], pa.bool_()))
+    if batch.num_rows:
+        yield batch
+
+
+def _quarantined(wanted: Wanted, found: Iterable[tuple[int, str | None, bytes]]) -> Iterator[pa.RecordBatch]:
+    faults = [
+        Fault(origin=wanted.origin, position=line, reason=reason or "", raw=_shown(text))
+        for line, reason, text in found
+    ]
+    if faults:
+        yield fault_batch(BatchKind.QUARANTINED, faults)
+
+
+def _shown(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

@@ -1,0 +1,321 @@
+"""Every line of a file is a row or a quarantined row, and says what it is."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from hakiri.errors import BadConfig, BadValue, SourceMoved, TableMissing
+from hakiri.extract.connectors.port import Connector
+from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.extract.connectors.registry import check_config, open_connector
+from hakiri.model.span import WholeTable
+from hakiri.model.table import Column, SourceTable
+
+
+def folder(path: Path, files: dict[str, bytes], **config: Any) -> Connector:
+    for name, data in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(data)
+    return open_connector("files", {"path": str(path), **config})
+
+
+def read(connector: Connector, *columns: Column) -> tuple[dict[str, str], list[Any], list[tuple[Any, ...]]]:
+    """The types of table `t`, its rows, and line, reason and column of what is quarantined."""
+    schema = connector.describe(SourceTable("t", columns=columns))
+    batches = list(connector.read(schema, WholeTable()))
+    assert sum(batch.num_rows for batch in batches) == connector.count(schema, WholeTable())
+    bad = [batch for batch in batches if kind_of(batch) is BatchKind.QUARANTINED]
+    faults = [(row["position"], row["reason"], row["column"]) for batch in bad for row in batch.to_pylist()]
+    rows = [row for batch in batches if kind_of(batch) is BatchKind.ROWS for row in batch.to_pylist()]
+    return {field.name: str(field.type) for field in schema.columns}, rows, faults
+
+
+@pytest.mark.parametrize(
+    ("data", "rows"),
+    [
+        (b"a,b\n1,x\n2,y\n", [(1, "x"), (2, "y")]),
+        (b"a,b\r\n1,x\r\n2,y", [(1, "x"), (2, "y")]),
+        (b"\xef\xbb\xbfa,b\n1,\xc3\xa9\n", [(1, "\u00e9")]),
+        (b'a,b\n1,"x,y"\n2,"say ""hi"""\n', [(1, "x,y"), (2, 'say "hi"')]),
+        (b'a,b\n1,"two\nlines"\n2,y\n', [(1, "two\nlines"), (2, "y")]),
+        (b'a,b\n1,"two\r\nlines"\r\n', [(1, "two\r\nlines")]),
+        (b'a,b\n1,\n2,""\n', [(1, None), (2, "")]),
+        (b'a,b\n1,5" pipe\n2,x"y"\n', [(1, '5" pipe'), (2, 'x"y"')]),
+        (b"a,b\n\n1,x\n\r\n\n2,y\n\n", [(1, "x"), (2, "y")]),
+        (b"a,b\n1,\xef\xbb\xbfx\n", [(1, "\ufeffx")]),
+        (b"a,b\n1,x\x00y\n", [(1, "x\x00y")]),
+    ],
+)
+def test_csv_is_read_as_it_was_meant(tmp_path: Path, data: bytes, rows: list[Any]) -> None:
+    kinds, found, faults = read(folder(tmp_path, {"t.csv": data}))
+    assert [tuple(row.values()) for row in found] == rows
+    assert (kinds, faults) == ({"a": "int64", "b": "string"}, [])
+
+
+@pytest.mark.parametrize(
+    ("data", "good", "faults"),
+    [
+        (b"a,b\n1,x\n2\n4,w\n", [1, 4], [(3, "has 1 field where 2 are due", None)]),
+        (b"a,b\n1,x\n3,y,z\n4,w\n", [1, 4], [(3, "has 3 fields where 2 are due", None)]),
+        (b"a,b\n1,x\n2,\xff\n3,y\n", [1, 3], [(3, "is not UTF-8", "b")]),
+        (b"a,b\n1,x\n\xff\n3,y\n", [1, 3], [(3, "has 1 field where 2 are due", None)]),
+        (b'a,b\n1,"open\n2,y\n3,z\n', [2, 3], [(2, "opens a quote that is not closed", None)]),
+        (b'a,b\n1,"two\nlines"\nx\n3,y\n', [1, 3], [(4, "has 1 field where 2 are due", None)]),
+        (b"a,b\n1,x\ry\n2,y\n", [2], [(2, "has a carriage return outside quotes", None)]),
+        (b"a,b\n1,x\n" + b"9" * 2_000 + b",y\n3,z\n", [1, 3], [(3, "is longer than a line may be", None)]),
+        (b'a,b\n1,"x\n' + b"9" * 2_000 + b'",y\n3,z\n', [3], [(2, "is longer than a line may be", None)]),
+    ],
+)
+def test_a_bad_csv_line_is_quarantined_and_its_neighbours_are_not(
+    tmp_path: Path, data: bytes, good: list[int], faults: list[Any]
+) -> None:
+    connector = folder(tmp_path, {"t.csv": data}, max_line_bytes=1_024)
+    _, rows, found = read(connector, Column("a", "bigint"), Column("b", "string"))
+    assert ([row["a"] for row in rows], found) == (good, faults)
+
+
+def test_a_value_of_another_type_than_declared_is_quarantined(tmp_path: Path) -> None:
+    data = b"id,price,day\n1,1.50,2024-01-02\n2,1.555,2024-01-02\n3,2.00,soon\n"
+    connector = folder(tmp_path, {"t.csv": data})
+    kinds, rows, faults = read(connector, Column("id", "int"), Column("price", "decimal(8,2)"), Column("day", "date"))
+    assert kinds == {"id": "int32", "price": "decimal128(8, 2)", "day": "date32[day]"}
+    assert rows == [{"id": 1, "price": Decimal("1.50"), "day": date(2024, 1, 2)}]
+    assert [(line, column) for line, _, column in faults] == [(3, "price"), (4, "day")]
+
+
+def test_a_quarantined_row_shows_what_was_found(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/x.csv": b'a,b\n1,x\n"two\n2",y\n'})
+    schema = connector.describe(SourceTable("t", columns=(Column("a", "bigint"),)))
+    bad = next(batch for batch in connector.read(schema, WholeTable()) if kind_of(batch) is BatchKind.QUARANTINED)
+    (row,) = bad.to_pylist()
+    assert (row["origin"], row["position"], row["raw"]) == ("t/x.csv", 3, '"two\n2",y')
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        ("1 -2", "int64"),
+        ("1 2.5", "double"),
+        ("007 12", "string"),
+        ("true false", "bool"),
+        ("1 0", "int64"),
+        ("2024-01-02 2024-12-31", "date32[day]"),
+        ("2024-01-02T03:04:05 2024-01-02T03:04", "timestamp[us]"),
+        ("2024-01-02T03:04:05Z 2024-01-02T03:04:05+01:00", "timestamp[us, tz=UTC]"),
+        ("2024-02-30 2024-01-01", "string"),
+        ("99999999999999999999 1", "string"),
+        ("0.12345678901234567890 1", "string"),
+        ("a 1", "string"),
+    ],
+)
+def test_the_type_of_a_csv_column_is_the_narrowest_that_changes_nothing(tmp_path: Path, texts: str, kind: str) -> None:
+    data = "x,y\n" + "".join(f"{text},\n" for text in texts.split())
+    assert read(folder(tmp_path, {"t.csv": data.encode()}))[0] == {"x": kind, "y": "string"}
+
+
+def test_a_file_without_a_header_takes_the_declared_names(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t.csv": b"1;x\n2;y\n"}, header=False, delimiter=";")
+    assert read(connector, Column("a"), Column("b"))[1] == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+    assert list(read(connector)[0]) == ["column_1", "column_2"]
+
+
+@pytest.mark.parametrize(("encoding", "bad"), [("latin-1", 0), ("utf-16", 0), ("cp1252", 1)])
+def test_another_encoding_is_read_and_a_byte_outside_it_is_quarantined(tmp_path: Path, encoding: str, bad: int) -> None:
+    data = "a,b\n1,\u00e9\n".encode(encoding) + (b"2,\x81\n" if bad else b"")
+    _, rows, faults = read(folder(tmp_path, {"t.csv": data}, encoding=encoding))
+    assert ([row["b"] for row in rows], len(faults)) == (["\u00e9"], bad)
+
+
+def test_files_of_one_table_may_have_other_columns(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/1.csv": b"a,b\n1,x\n", "t/2.csv": b"c,a\ntrue,2.5\n"})
+    kinds, rows, _ = read(connector)
+    assert kinds == {"a": "double", "b": "string", "c": "bool"}
+    assert rows == [{"a": 1.0, "b": "x", "c": None}, {"a": 2.5, "b": None, "c": True}]
+
+
+def test_a_column_that_came_after_the_description_is_not_lost(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/1.csv": b"a\n1\n", "t/1.jsonl": b'{"a": 1}\n'})
+    schema = connector.describe(SourceTable("t"))
+    folder(tmp_path, {"t/2.csv": b"a,new\n2,2024-01-02\n", "t/2.jsonl": b'{"a": 3, "new": [1]}\n'})
+    rows = [row for batch in connector.read(schema, WholeTable()) for row in batch.to_pylist()]
+    assert [row.get("new") for row in rows] == [None, None, date(2024, 1, 2), [1]]
+
+
+@pytest.mark.parametrize("header", [b"a,a\n1,2\n", b"a,\n1,2\n", b'"a\n1,2\n', b"\xff,b\n1,2\n"])
+def test_a_header_that_names_no_columns_is_an_error(tmp_path: Path, header: bytes) -> None:
+    with pytest.raises(BadValue):
+        read(folder(tmp_path, {"t.csv": header}))
+
+
+def test_empty_files_have_no_rows(tmp_path: Path) -> None:
+    files = {"t/a.csv": b"", "t/b.csv": b"a,b\n", "t/c.csv": b"\n\n", "t/d.csv": b"a,b\n1,x\n", "t/e.jsonl": b""}
+    assert read(folder(tmp_path, files))[1:] == ([{"a": 1, "b": "x"}], [])
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"a": 1', "is not JSON: Expecting ',' delimiter at character 8"),
+        (b"[1]", "is not an object"),
+        (b'{"a": NaN}', "is not JSON: NaN and Infinity are no numbers there"),
+        (b'{"a": 1, "a": 2}', "names a key twice"),
+        (b'{"a": "\xff"}', "is not UTF-8"),
+        (b'{"a": "text"}', "cannot be read as int64"),
+        (b'{"a": 1.5}', "is not a whole number"),
+        (b'{"a": 9223372036854775808}', "is too large for int64"),
+        (b'{"a": ' + b"1" * 2_000 + b"}", "is longer than a line may be"),
+        (b"[" * 500 + b"]" * 500, "is not an object"),
+    ],
+)
+def test_a_bad_json_line_is_quarantined_and_its_neighbours_are_not(tmp_path: Path, line: bytes, reason: str) -> None:
+    data = b'{"a": 1}\n\n' + line + b'\n{"a": 2}\r\n'
+    connector = folder(tmp_path, {"t.jsonl": data}, max_line_bytes=1_024)
+    _, rows, faults = read(connector, Column("a", "bigint"))
+    assert [row["a"] for row in rows] == [1, 2]
+    assert [(line, reason) for line, reason, _ in faults] == [(3, reason)]
+
+
+def test_json_values_keep_their_digits_and_shape(tmp_path: Path) -> None:
+    data = b'{"n": 0.10, "s": {"x": [1, null]}, "m": 1.10, "e": {}}\n{"n": 12345678901234567.89, "m": "x", "s": null}\n'
+    connector = folder(tmp_path, {"t.jsonl": data})
+    kinds, rows, _ = read(connector, Column("n", "decimal(38,2)"), Column("s"), Column("m"), Column("e"))
+    assert kinds["s"] == "struct<x: list<item: int64>>"
+    assert rows[0] == {"n": Decimal("0.10"), "s": {"x": [1, None]}, "m": "1.10", "e": "{}"}
+    assert rows[1] == {"n": Decimal("12345678901234567.89"), "s": None, "m": "x", "e": None}
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "values"),
+    [
+        (pa.array([1, None], pa.uint32()), "int64", [1, None]),
+        (pa.array([2**64 - 1], pa.uint64()), "decimal128(20, 0)", [Decimal(2**64 - 1)]),
+        (pa.array(["a"]).dictionary_encode(), "string", ["a"]),
+        (pa.array([datetime(2024, 1, 2)], pa.timestamp("ns")), "timestamp[us]", [datetime(2024, 1, 2)]),
+        (pa.array([datetime(2024, 1, 2)], pa.timestamp("ms", "Europe/Paris")), "timestamp[us, tz=UTC]", None),
+        (pa.array([[1]], pa.large_list(pa.int8())), "list<item: int8>", [[1]]),
+        (pa.array([3_600_000], pa.time32("ms")), "string", ["01:00:00.000"]),
+        (pa.array([b"ab"], pa.binary(2)), "binary", [b"ab"]),
+        (pa.array([{"a": 1}], pa.struct([("a", pa.uint8())])), "struct<a: int16>", [{"a": 1}]),
+    ],
+)
+def test_a_parquet_column_has_a_type_delta_holds(tmp_path: Path, column: pa.Array, kind: str, values: Any) -> None:
+    parquet.write_table(pa.table({"x": column}), tmp_path / "t.parquet")
+    kinds, rows, faults = read(folder(tmp_path, {}))
+    assert (kinds, faults) == ({"x": kind}, [])
+    assert values is None or [row["x"] for row in rows] == values
+
+
+def test_a_parquet_value_that_would_lose_digits_is_quarantined(tmp_path: Path) -> None:
+    table = pa.table({"x": pa.array([1_000, 1_001, None], pa.timestamp("ns"))})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    _, rows, faults = read(folder(tmp_path, {}))
+    assert (len(rows), faults) == (2, [(2, "cannot be read as timestamp[us]", "x")])
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("t.parquet", b"PAR1 no parquet"),
+        ("t.csv.gz", b"no gzip"),
+        ("t.csv.zst", b"no zstd"),
+        ("t.jsonl.gz", gzip.compress(b'{"a": 1}\n' * 9)[:-4]),
+    ],
+)
+def test_a_damaged_file_is_named(tmp_path: Path, name: str, data: bytes) -> None:
+    with pytest.raises(BadValue) as caught:
+        read(folder(tmp_path, {name: data}))
+    assert caught.value.where == name
+
+
+def test_two_compressed_members_in_a_row_are_one_file(tmp_path: Path) -> None:
+    data = gzip.compress(b"a\n1\n") + gzip.compress(b"2\n")
+    assert read(folder(tmp_path, {"t.csv.gz": data}))[1] == [{"a": 1}, {"a": 2}]
+
+
+def test_each_file_is_a_piece_and_a_changed_file_is_another(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/b.csv": b"a\n1\n", "t/a.csv": b"a\n2\n", "t/_done": b"", "t/.x.csv": b"a\n3\n"})
+    schema = connector.describe(SourceTable("t"))
+    before = connector.survey(schema)
+    assert [piece.span.path for piece in before.pieces] == ["t/a.csv", "t/b.csv"]  # type: ignore[union-attr]
+    (tmp_path / "t/a.csv").write_bytes(b"a\n44\n")
+    after = connector.survey(schema)
+    assert [one == two for one, two in zip(before.pieces, after.pieces, strict=True)] == [False, True]
+    with pytest.raises(SourceMoved):
+        list(connector.read(schema, before.pieces[0].span))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("{table}-*.csv", ["t-1.csv", "t-2.csv"]),
+        ("**/{table}-?.csv", ["deep/er/t-3.csv", "t-1.csv", "t-2.csv"]),
+        ("deep/**", ["deep/er/t-3.csv"]),
+        ("*/{table}-3.csv", None),
+    ],
+)
+def test_a_pattern_says_which_files_make_up_a_table(tmp_path: Path, pattern: str, found: list[str] | None) -> None:
+    names = ["t-1.csv", "t-2.csv", "deep/er/t-3.csv", "u-1.csv"]
+    connector = folder(tmp_path, dict.fromkeys(names, b"a\n1\n"), pattern=pattern)
+    if found is None:
+        with pytest.raises(TableMissing):
+            connector.probe(SourceTable("t"))
+        return
+    pieces = connector.survey(connector.describe(SourceTable("t"))).pieces
+    assert [piece.span.path for piece in pieces] == found  # type: ignore[union-attr]
+
+
+def test_a_file_of_no_known_format_is_not_passed_over(tmp_path: Path) -> None:
+    with pytest.raises(BadConfig) as caught:
+        folder(tmp_path, {"t/a.csv": b"a\n1\n", "t/b.xls": b""}).describe(SourceTable("t"))
+    assert caught.value.key == "format"
+
+
+def test_an_unknown_encoding_or_key_is_told() -> None:
+    problems = check_config("files", {"path": "x", "encoding": "klingon", "delimeter": ";"})
+    assert {problem.key for problem in problems} == {"encoding", "delimeter"}
+
+
+def as_csv(rows: Iterable[Iterable[str | None]]) -> str:
+    return "".join(
+        ",".join("" if cell is None else '"' + cell.replace('"', '""') + '"' for cell in row) + "\n" for row in rows
+    )
+
+
+CELLS = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.text('",\r\n', max_size=4)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(CELLS, CELLS), max_size=8))
+def test_whatever_is_quoted_comes_back(tmp_path: Path, rows: list[tuple[str | None, str | None]]) -> None:
+    connector = folder(tmp_path, {"t.csv": ("a,b\n" + as_csv(rows)).encode()})
+    _, found, faults = read(connector, Column("a", "string"), Column("b", "string"))
+    assert ([tuple(row.values()) for row in found], faults) == (rows, [])
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from([b'"', b",", b"\n", b"\r", b"w", b"\xff", b'""', b"\n\n", b"1,7\n"]), max_size=30))
+def test_whatever_the_bytes_no_line_is_lost(tmp_path: Path, parts: list[bytes]) -> None:
+    body = b"".join(parts)
+    connector = folder(tmp_path, {"t.csv": b"a,b\n" + body})
+    schema = connector.describe(SourceTable("t", columns=(Column("a", "string"), Column("b", "string"))))
+    batches = list(connector.read(schema, WholeTable()))
+    cells = ["raw" if kind_of(batch) is BatchKind.QUARANTINED else "a b" for batch in batches]
+    texts = [
+        text
+        for batch, names in zip(batches, cells, strict=True)
+        for name in names.split()
+        for text in batch.column(name).to_pylist()
+    ]
+    for mark in ("w", "7"):
+        assert sum(text.count(mark) for text in texts if text) == body.count(mark.encode())
