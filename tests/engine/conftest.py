@@ -33,7 +33,7 @@ def run_python() -> Run:
     """Run a program in a fresh interpreter and a given folder, and hand back what it printed."""
 
     def run(
-        program: str, *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None, seconds: float = 300
+        program: str, *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None, seconds: float = 600
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", program, *arguments],

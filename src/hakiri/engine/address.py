@@ -1,31 +1,34 @@
-"""An address of a Spark Connect server may be shown, though it may carry a token."""
+"""An address of a Spark Connect server is known to be listened at, and can be shown though it carries a token."""
 
 from __future__ import annotations
 
+import socket
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from hakiri.errors import conceal
+from hakiri.errors import SessionUnreachable, conceal
 
 DEFAULT_PORT = 15002
+ANSWER_SECONDS = 5.0
 
 
 def show_remote(remote: str) -> str:
     """The address as it may be printed: host and port, no parameters. From here on its token is concealed."""
     _conceal_token(remote)
-    parts = split_remote(remote)
+    parts = _split(remote)
     if parts is None or not parts.hostname:
         return "the given address"
     return f"{parts.scheme}://{parts.hostname}:{parts.port or DEFAULT_PORT}"
 
 
-def split_remote(remote: str) -> SplitResult | None:
-    """The parts of an address, or None when it has none."""
+def knock(remote: str) -> None:
+    """Somebody listens there, or SessionUnreachable says why not. Clients of Spark would try for ten minutes."""
+    shown, parts = show_remote(remote), _split(remote)
+    if parts is None or parts.scheme != "sc" or not parts.hostname:
+        raise SessionUnreachable(remote=shown, reason="an address looks like sc://host:port")
     try:
-        parts = urlsplit(remote)
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts
+        socket.create_connection((parts.hostname, parts.port or DEFAULT_PORT), timeout=ANSWER_SECONDS).close()
+    except OSError as cause:
+        raise SessionUnreachable(remote=shown, reason=cause.strerror or str(cause)) from cause
 
 
 def _conceal_token(remote: str) -> None:
@@ -34,3 +37,13 @@ def _conceal_token(remote: str) -> None:
         if name == "token":
             conceal(value)
             conceal(unquote(value))
+
+
+def _split(remote: str) -> SplitResult | None:
+    """The parts of an address, or None when it has none."""
+    try:
+        parts = urlsplit(remote)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts

@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from hakiri.engine.address import show_remote
+from hakiri.engine.address import knock, show_remote
 from hakiri.engine.foreign import first_line, spark_errors
 from hakiri.errors import SessionFailed, SessionUnreachable, mask
 
@@ -42,6 +42,8 @@ def open_workspace(remote: str | None) -> SparkSession:
     from databricks.connect import DatabricksSession
 
     shown = show_remote(remote) if remote else "the configured Databricks workspace"
+    if remote:
+        knock(remote)
     builder = DatabricksSession.builder.remote(remote) if remote else DatabricksSession.builder
     try:
         session: SparkSession = builder.getOrCreate()

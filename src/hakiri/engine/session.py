@@ -31,9 +31,13 @@ def open_session(settings: EngineSettings) -> SparkSession:
 
 
 def close_session() -> None:
-    """No session is open. A repeat does nothing. The JVM of an embedded one lives on until the process ends."""
+    """This process holds no session. A repeat does nothing.
+
+    One that we started is stopped, though the JVM of an embedded one lives on until the process ends; a runtime's is
+    left to the runtime.
+    """
     with _held.lock:
-        if _held.session is not None and not _is_stopped(_held.session):
+        if _held.session is not None and not is_runtime() and not _is_stopped(_held.session):
             _held.session.stop()
         _held.session = None
 
@@ -64,9 +68,7 @@ def _start(settings: EngineSettings) -> SparkSession:
         raise SparkMissing()
     match choose_kind(settings):
         case SessionKind.LOCAL:
-            from hakiri.engine.local import open_local
-
-            return open_local(settings, _log(settings))
+            return _open_local(settings, _log(settings))
         case SessionKind.CONNECT:
             _log(settings)
             return _configured(_open_connect(settings), settings)
@@ -87,6 +89,16 @@ def _log(settings: EngineSettings) -> Log:
             raise SessionFailed(reason=f"no log can be written in {settings.logs()}: {cause.strerror}") from cause
         capture_python(_held.log)
     return _held.log
+
+
+def _open_local(settings: EngineSettings, log: Log) -> SparkSession:
+    from hakiri.engine.local import open_local
+
+    try:
+        return open_local(settings, log)
+    except OSError as cause:
+        reason = f"the cache in {settings.cache_dir} cannot be used: {cause.strerror}"
+        raise SessionFailed(reason=reason, log=str(log.path)) from cause
 
 
 def _open_connect(settings: EngineSettings) -> SparkSession:
