@@ -48,7 +48,7 @@ class DeltaStore:
             self._queues.setdefault(table, []).append(ticket)
         with self._turn:
             if not ticket.is_settled:  # else a thread that had its turn before took it along
-                self._serve(table, self._take(table))
+                self._serve(table)
         return ticket.result()
 
     def read(
@@ -76,8 +76,9 @@ class DeltaStore:
         with self._queue_lock:
             return self._queues.pop(table, [])
 
-    def _serve(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
-        """Settle every ticket, with its answer or with an error."""
+    def _serve(self, table: Table) -> None:
+        """Settle every ticket that is waiting, with its answer or with an error."""
+        tickets: list[_Ticket[Any]] = []
         try:
             self._commit(table, tickets)
         except BaseException as error:
@@ -89,6 +90,7 @@ class DeltaStore:
     def _commit(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
         for tries in range(MAX_TRIES):
             with self._neighbours.turn(table):
+                tickets += self._take(table)  # as late as can be: who came while we waited comes along
                 if self._try(table, tickets):
                     return
             self._clock.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.005 * 2 ** min(tries, 6))))  # noqa: S311
