@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock, RLock
+from threading import Condition, Lock
 from typing import Any, Generic, TypeVar
 
 from hakiri.catalog.delta.executor import Executor
@@ -31,7 +32,7 @@ class DeltaStore:
         self._neighbours = neighbours
         self._clock = clock
         self._replica = Replica()
-        self._turn = RLock()
+        self._lead = _Lead()
         self._queue_lock = Lock()
         self._queues: dict[Table, list[_Ticket[Any]]] = {}
 
@@ -46,28 +47,28 @@ class DeltaStore:
         ticket = _Ticket(body, reads, buckets)
         with self._queue_lock:
             self._queues.setdefault(table, []).append(ticket)
-        with self._turn:
-            if not ticket.is_settled:  # else a thread that had its turn before took it along
-                self._serve(table, self._take(table))
+        with self._lead.unless(lambda: ticket.is_settled) as is_leading:
+            if is_leading:
+                self._serve(table)
         return ticket.result()
 
     def read(
         self, tables: tuple[Table, ...], body: Callable[[Session], T], *, buckets: frozenset[int] | None = None
     ) -> T:
-        with self._turn:
+        with self._lead.unless(_never):
             for table in tables:
                 self._executor.refresh(table, self._replica, buckets)
             return self._replica.look(body)
 
     def progress(self, pipeline: str | None) -> list[Row]:
-        with self._turn:
+        with self._lead.unless(_never):
             counted = self._executor.progress(pipeline)
         if counted is not None:
             return counted
         return self.read((CHUNKS, ARCHIVE), lambda session: session.rows(PROGRESS, pipeline_id=pipeline or ""))
 
     def close(self) -> None:
-        with self._turn:
+        with self._lead.unless(_never):
             self._executor.close()
             self._neighbours.close()
             self._replica.close()
@@ -76,8 +77,9 @@ class DeltaStore:
         with self._queue_lock:
             return self._queues.pop(table, [])
 
-    def _serve(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
-        """Settle every ticket, with its answer or with an error."""
+    def _serve(self, table: Table) -> None:
+        """Settle every ticket that is waiting, with its answer or with an error."""
+        tickets: list[_Ticket[Any]] = []
         try:
             self._commit(table, tickets)
         except BaseException as error:
@@ -89,6 +91,7 @@ class DeltaStore:
     def _commit(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
         for tries in range(MAX_TRIES):
             with self._neighbours.turn(table):
+                tickets += self._take(table)  # as late as can be: who came while we waited comes along
                 if self._try(table, tickets):
                     return
             self._clock.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.005 * 2 ** min(tries, 6))))  # noqa: S311
@@ -122,6 +125,34 @@ class DeltaStore:
         self._executor.refresh(table, self._replica, some)
         for other in {other: None for ticket in tickets for other in ticket.reads}:
             self._executor.refresh(other, self._replica, None)
+
+
+class _Lead:
+    """One thread at a time has the replica. Those whose work it did along the way all go on at once: had they to take
+    turns to learn of it, the next leader would start with an empty queue."""
+
+    def __init__(self) -> None:
+        self._condition = Condition()
+        self._is_taken = False
+
+    @contextmanager
+    def unless(self, is_moot: Callable[[], bool]) -> Iterator[bool]:
+        """Wait for the lead, or until there is nothing left to lead for; say which."""
+        with self._condition:
+            self._condition.wait_for(lambda: is_moot() or not self._is_taken)
+            is_leading = not is_moot()
+            self._is_taken = self._is_taken or is_leading
+        try:
+            yield is_leading
+        finally:
+            if is_leading:
+                with self._condition:
+                    self._is_taken = False
+                    self._condition.notify_all()
+
+
+def _never() -> bool:
+    return False
 
 
 def _interrupted(table: Table, cause: BaseException) -> CatalogUnavailable:
