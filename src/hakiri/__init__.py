@@ -1,5 +1,1 @@
 """Hakiri: declarative ingestion for the lakehouse."""
-
-from importlib.metadata import version
-
-__version__ = version("hakiri")

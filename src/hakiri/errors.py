@@ -22,7 +22,27 @@ HakiriError
 │   ├── JavaMissing              HK202
 │   ├── JarsUnavailable          HK203
 │   ├── SessionFailed            HK204
-│   └── SessionUnreachable       HK205
+│   ├── SessionUnreachable       HK205
+│   └── TaskLost                 HK206  a task on an executor died or was stopped
+├── CatalogError                 HK3xx  the ledger beside every step
+│   ├── CatalogUnavailable       HK301  not reachable, or locked for too long
+│   ├── CatalogBusy              HK302  lost every race for too long
+│   ├── CatalogTooNew            HK303  written by a newer release
+│   ├── CatalogDriverMissing     HK304
+│   ├── SecondWriter             HK305  two JVMs on one local catalog
+│   ├── UnknownPipeline          HK306  never registered
+│   ├── BackwardMove             HK307  a state change the one table of moves does not have
+│   ├── PlanChanged              HK308  a known chunk id with another window
+│   ├── WindowMismatch           HK309  numbers compared with text
+│   ├── LeaseLost                HK310  the chunk has another holder, or none
+│   ├── LandingHeld              HK311  another worker is landing this table
+│   ├── LandingLost              HK312  the landing was taken over or ended
+│   ├── CursorMoved              HK313  a later landing has moved it
+│   ├── SchemaMoved              HK314  the history is longer than the writer knew
+│   ├── SidecarUnfit             HK315  missing, short or corrupt
+│   ├── SnapshotChanged          HK316  the same landing, other contents
+│   ├── EpochsStale              HK317  revocations unknown for longer than allowed
+│   └── LineageTampered          HK318  the append-only record was changed behind our back
 ├── SourceError                  HK4xx  a source, as a connector meets it
 │   ├── SourceUnreachable        HK401  (retried)
 │   ├── SourceRefused            HK402  a login or a right that is not there
@@ -36,6 +56,9 @@ HakiriError
 │   ├── RequestWrong             HK410  a query the source does not understand
 │   ├── BadConfig                HK411  a key of `source.config`
 │   └── ConnectorUnusable        HK412  not installed, or broken
+├── ContextError                 HK5xx  where tables live
+│   ├── NotWritable              HK501
+│   └── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -469,6 +492,287 @@ class SessionUnreachable(EngineError):
         return "check SPARK_REMOTE or `[engine] remote`, and that the server is up"
 
 
+@dataclass(eq=False, kw_only=True)
+class TaskLost(EngineError):
+    """A task that ended without an answer: its worker died, ran out of memory or was stopped."""
+
+    code = "HK206"
+    recovery = Recovery.RETRY
+    reason: str
+
+    def message(self) -> str:
+        return f"a task on an executor was lost: {self.reason}"
+
+    def help(self) -> str:
+        return "it is tried again; if its worker ran out of memory, lower `batch_rows` of the source or `parallelism`"
+
+
+# --- the catalog -------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class CatalogError(HakiriError):
+    """The catalog refused, or could not be reached."""
+
+
+@dataclass(eq=False, kw_only=True)
+class CatalogUnavailable(CatalogError):
+    """The store behind the catalog does not answer."""
+
+    code = "HK301"
+    recovery = Recovery.RETRY
+    store: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the catalog in {self.store} does not answer: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class CatalogBusy(CatalogError):
+    """Other writers won every race for as long as we were willing to try."""
+
+    code = "HK302"
+    recovery = Recovery.RETRY
+    table: str
+    tries: int
+
+    def message(self) -> str:
+        return f"{self.tries} commits to the catalog's `{self.table}` lost to other writers"
+
+
+@dataclass(eq=False, kw_only=True)
+class CatalogTooNew(CatalogError):
+    """A newer release has changed the catalog's own tables."""
+
+    code = "HK303"
+    found: int
+    known: int
+
+    def message(self) -> str:
+        return f"the catalog is at schema {self.found}, this release knows {self.known}"
+
+    def help(self) -> str:
+        return "upgrade Hakiri here; a catalog never goes back"
+
+
+@dataclass(eq=False, kw_only=True)
+class CatalogDriverMissing(CatalogError):
+    """The chosen backend's library is not installed."""
+
+    code = "HK304"
+    backend: str
+    wanted: str
+    extra: str
+
+    def message(self) -> str:
+        return f"the `{self.backend}` catalog needs `{self.wanted}`, which is not installed"
+
+    def help(self) -> str:
+        return f"install `hakiri[{self.extra}]`"
+
+
+@dataclass(eq=False, kw_only=True)
+class SecondWriter(CatalogError):
+    """Another Spark application writes this catalog on a local path, where two of them would lose commits."""
+
+    code = "HK305"
+    path: str
+    writer: str
+
+    def message(self) -> str:
+        return f"Spark application {self.writer} already writes the catalog at {self.path}"
+
+    def help(self) -> str:
+        return (
+            "Spark cannot keep two applications apart on a local path: stop the other one, "
+            "use the `delta` backend on a path, or keep the catalog in Unity Catalog"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownPipeline(CatalogError):
+    """Work for a pipeline that was never registered."""
+
+    code = "HK306"
+    pipeline: str
+
+    def message(self) -> str:
+        return f"the catalog does not know the pipeline `{self.pipeline}`"
+
+    def help(self) -> str:
+        return f"run `hakiri apply {self.pipeline}`"
+
+
+@dataclass(eq=False, kw_only=True)
+class BackwardMove(CatalogError):
+    """A state change nobody may make."""
+
+    code = "HK307"
+    recovery = Recovery.REPORT
+    noun: str
+    before: str
+    after: str
+
+    def message(self) -> str:
+        return f"a {self.noun} does not go from {self.before} to {self.after}"
+
+
+@dataclass(eq=False, kw_only=True)
+class PlanChanged(CatalogError):
+    """A chunk id that stands for another stretch of the source than it did."""
+
+    code = "HK308"
+    recovery = Recovery.REPORT
+    pipeline: str
+    chunk: str
+
+    def message(self) -> str:
+        return f"chunk `{self.chunk}` of `{self.pipeline}` is already planned with another window"
+
+
+@dataclass(eq=False, kw_only=True)
+class WindowMismatch(CatalogError):
+    """Two edges that have no order."""
+
+    code = "HK309"
+    lower: str
+    upper: str
+
+    def message(self) -> str:
+        return f"{self.lower} and {self.upper} cannot be compared: one is a number, the other text"
+
+
+@dataclass(eq=False, kw_only=True)
+class LeaseLost(CatalogError):
+    """The chunk is no longer ours: nothing was recorded."""
+
+    code = "HK310"
+    recovery = Recovery.YIELD
+    pipeline: str
+    chunk: str
+    attempt: int
+
+    def message(self) -> str:
+        return f"attempt {self.attempt} at chunk `{self.chunk}` of `{self.pipeline}` no longer holds its lease"
+
+
+@dataclass(eq=False, kw_only=True)
+class LandingHeld(CatalogError):
+    """Landings of one table happen one after the other, and one is under way."""
+
+    code = "HK311"
+    recovery = Recovery.YIELD
+    pipeline: str
+    table: str
+    number: int
+    holder: str
+
+    def message(self) -> str:
+        return f"landing {self.number} of `{self.pipeline}`.`{self.table}` is under way at {self.holder}"
+
+
+@dataclass(eq=False, kw_only=True)
+class LandingLost(CatalogError):
+    """The landing has another holder, or has ended otherwise."""
+
+    code = "HK312"
+    recovery = Recovery.YIELD
+    pipeline: str
+    table: str
+    number: int
+
+    def message(self) -> str:
+        return f"landing {self.number} of `{self.pipeline}`.`{self.table}` is no longer ours"
+
+
+@dataclass(eq=False, kw_only=True)
+class CursorMoved(CatalogError):
+    """A cursor only follows landings of higher number."""
+
+    code = "HK313"
+    recovery = Recovery.YIELD
+    pipeline: str
+    table: str
+    landing: int
+    found: int
+
+    def message(self) -> str:
+        return (
+            f"the cursor of `{self.pipeline}`.`{self.table}` stands at landing {self.found}, "
+            f"so landing {self.landing} may not move it"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class SchemaMoved(CatalogError):
+    """Someone appended to the schema history first."""
+
+    code = "HK314"
+    recovery = Recovery.YIELD
+    pipeline: str
+    table: str
+    expected: int
+    found: int
+
+    def message(self) -> str:
+        return f"the schema history of `{self.pipeline}`.`{self.table}` is at version {self.found}, not {self.expected}"
+
+
+@dataclass(eq=False, kw_only=True)
+class SidecarUnfit(CatalogError):
+    """A snapshot that names a file which is not there, or is not the one it names."""
+
+    code = "HK315"
+    path: str
+    problem: Literal["missing", "wrong size", "wrong content"]
+
+    def message(self) -> str:
+        return f"{self.path}: {self.problem}, so the snapshot was not committed"
+
+
+@dataclass(eq=False, kw_only=True)
+class SnapshotChanged(CatalogError):
+    """A landing's snapshot is committed once, with one content."""
+
+    code = "HK316"
+    recovery = Recovery.REPORT
+    pipeline: str
+    table: str
+    landing: int
+
+    def message(self) -> str:
+        return f"landing {self.landing} of `{self.pipeline}`.`{self.table}` already has another snapshot"
+
+
+@dataclass(eq=False, kw_only=True)
+class EpochsStale(CatalogError):
+    """Whether access was revoked is not known, so it is not given."""
+
+    code = "HK317"
+    recovery = Recovery.RETRY
+    age_seconds: float
+    bound_seconds: float
+
+    def message(self) -> str:
+        return f"revocations were last read {self.age_seconds:.0f} s ago; the bound is {self.bound_seconds:.0f} s"
+
+
+@dataclass(eq=False, kw_only=True)
+class LineageTampered(CatalogError):
+    """The lineage table was changed by something other than an append."""
+
+    code = "HK318"
+    store: str
+    evidence: str
+
+    def message(self) -> str:
+        return f"lineage in {self.store} is no longer append-only: {self.evidence}"
+
+    def help(self) -> str:
+        return "nothing more is appended to it; restore the table from a backup, or accept the loss and recreate it"
+
+
 # --- sources -----------------------------------------------------------------------------------
 
 
@@ -664,6 +968,44 @@ class ConnectorUnusable(SourceError):
         if self.guess:
             return f"did you mean `{self.guess}`?"
         return "connectors come from packages that offer `hakiri.connectors`"
+
+
+# --- where tables live -------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class ContextError(HakiriError):
+    """The place where tables live."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NotWritable(ContextError):
+    """A place that cannot take what should be written there."""
+
+    code = "HK501"
+    folder: str
+    reason: str
+
+    def message(self) -> str:
+        return f"cannot write to {self.folder}: {self.reason}"
+
+    def help(self) -> str:
+        return "make room or give rights there, or choose another place"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoLocalCatalog(ContextError):
+    """A catalog that would have to live on an object store, where its backend cannot."""
+
+    code = "HK502"
+    path: str
+    backend: str
+
+    def message(self) -> str:
+        return f"a {self.backend} catalog on a path needs a folder of this machine, and {self.path} is none"
+
+    def help(self) -> str:
+        return "set `path` under `[catalog]`, or use the postgres backend"
 
 
 # --- ours --------------------------------------------------------------------------------------

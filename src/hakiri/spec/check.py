@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from hakiri.errors import ManifestError, Place, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
+from hakiri.model.connector import ConnectorFacts, Connectors
 from hakiri.model.source import CursorKind
 from hakiri.spec.faults import guess, key_name
 from hakiri.spec.lines import KeyPath
@@ -15,7 +16,6 @@ from hakiri.spec.project import CatalogBackend, ProjectSpec
 from hakiri.spec.reference import holds_secret, is_malformed, references_in, texts_in
 
 Where = Callable[[KeyPath], Place]
-Connectors = Mapping[str, CursorKind | None]
 
 # Which keys a load mode uses, beyond hooks.
 _KEYS_OF_MODE = {
@@ -39,6 +39,7 @@ def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> 
     yield from _check_columns(spec, wrong)
     yield from _check_quality(spec, wrong)
     yield from _check_source(spec, where, wrong, connectors)
+    yield from _check_parallelism(spec, wrong, connectors)
     yield from _check_retry(spec, wrong)
     yield from _check_triggers(spec, where)
 
@@ -170,7 +171,21 @@ def _check_source(spec: PipelineSpec, where: Where, wrong: Wrong, connectors: Co
             installed=tuple(sorted(connectors)),
             guess=guess(name, connectors),
         )
-    kind = spec.source.cursor_kind or connectors.get(name)
+        return
+    yield from _check_config(spec, wrong, connectors[name])
+
+
+def _check_config(spec: PipelineSpec, wrong: Wrong, connector: ConnectorFacts) -> Iterator[ManifestError]:
+    config = spec.source.config
+    for problem in connector.problems(config):
+        path = problem.key.split(".")
+        if not any(references_in(text) for _, text in texts_in(config.get(path[0]))):  # its value is not known yet
+            yield wrong(("source", "config", *path), problem.reason, problem.help())
+
+
+def _check_parallelism(spec: PipelineSpec, wrong: Wrong, connectors: Connectors) -> Iterator[ManifestError]:
+    name = spec.source.connector
+    kind = spec.source.cursor_kind or (connectors[name].cursor_kind if name in connectors else None)
     if kind is CursorKind.OPAQUE_TOKEN and (spec.backfill.parallelism or 1) > 1:
         yield wrong(
             ("backfill", "parallelism"),

@@ -23,6 +23,7 @@ MAX_DEPTH = 64
 INT64 = range(-(2**63), 2**63)
 
 _LONG_NUMBER = re.compile(r"[0-9_]{4000,}")
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF32_LE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Format = Literal["toml", "json"]
@@ -86,8 +87,11 @@ def parse_document(raw: bytes, *, path: Path, shown: str) -> Document:
         raise refuse(_line_of(text, long.start() if long else 0), "a number with too many digits") from wrong
     if not isinstance(data, dict):
         raise refuse(1, "a pipeline is one JSON object", 'start with `{ "id": ...`')
-    document = Document(path=path, shown=shown, text=text, data=data)
-    return Document(path=path, shown=shown, text=text, data=_plain(document, (), data))
+    try:
+        return Document(path=path, shown=shown, text=text, data=_plain(data, 0))
+    except _Unfit as wrong:
+        document = Document(path=path, shown=shown, text=text, data=data)
+        raise UnreadableManifest(place=document.place(wrong.path), reason=wrong.reason) from wrong
 
 
 def _decode(raw: bytes, refuse: Callable[..., UnreadableManifest]) -> str:
@@ -126,39 +130,45 @@ def _refuse_constant(name: str) -> Any:
     raise _NotANumber(name)
 
 
-def _plain(document: Document, path: KeyPath, value: Any) -> Any:
-    """The value as both formats can say it: dates become ISO text, and what only one of them knows is refused."""
+@dataclass
+class _Unfit(Exception):
+    """A value that only one of the formats knows; the path is put together on the way out."""
 
-    def refuse(reason: str) -> UnreadableManifest:
-        return UnreadableManifest(place=document.place(path), reason=reason)
+    reason: str
+    path: KeyPath = ()
 
-    if len(path) > MAX_DEPTH:
-        raise refuse(f"nested deeper than {MAX_DEPTH} levels")
+    def under(self, key: str | int) -> _Unfit:
+        return _Unfit(self.reason, (key, *self.path))
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """The value as both formats can say it: dates become ISO text, and what only one of them knows is unfit."""
+    if depth > MAX_DEPTH:
+        raise _Unfit(f"nested deeper than {MAX_DEPTH} levels")
     match value:
         case dict():
-            return {_text(key, refuse): _plain(document, (*path, key), item) for key, item in value.items()}
+            return {key: _inside(key, item, depth) for key, item in value.items()}
         case list():
-            return [_plain(document, (*path, index), item) for index, item in enumerate(value)]
-        case str():
-            return _text(value, refuse)
+            return [_inside(index, item, depth) for index, item in enumerate(value)]
+        case str() if _UNFIT.search(value):
+            raise _Unfit("a text with a NUL or half a character (a lone surrogate) in it")
         case datetime() | date() | time():
             return value.isoformat()
         case int() if value not in INT64:
-            raise refuse("a number beyond 64 bits")
+            raise _Unfit("a number beyond 64 bits")
         case float() if not math.isfinite(value):
-            raise refuse("not a finite number")
+            raise _Unfit("not a finite number")
         case _:
             return value
 
 
-def _text(value: str, refuse: Callable[[str], UnreadableManifest]) -> str:
-    if "\x00" in value:
-        raise refuse("a text with a NUL character in it")
+def _inside(key: str | int, value: Any, depth: int) -> Any:
     try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as wrong:
-        raise refuse("a text with half a character in it (a lone surrogate)") from wrong
-    return value
+        if isinstance(key, str):
+            _plain(key, depth)
+        return _plain(value, depth + 1)
+    except _Unfit as unfit:
+        raise unfit.under(key) from None
 
 
 def _line_of(text: str, position: int) -> int:

@@ -19,7 +19,7 @@ def parse_duration(value: Any) -> timedelta:
     """`1h30m` as a timedelta; a timedelta as it is."""
     if isinstance(value, timedelta):
         return value
-    if not isinstance(value, str) or not re.match(PATTERN, value):
+    if not isinstance(value, str) or not re.fullmatch(PATTERN, value):
         raise ValueError("a duration is a number and a unit, like `15m`, `36h` or `30d` (ms, s, m, h, d, w)")
     parts = _PART.findall(value)
     if any(len(number) > _MAX_DIGITS for number, _ in parts):

@@ -15,11 +15,13 @@ from hakiri.errors import (
     ManifestError,
     PipelineExists,
     PipelineNotFound,
+    Place,
 )
+from hakiri.model.connector import Connectors
+from hakiri.model.edited import Edited
 from hakiri.spec.assign import assign, remove
-from hakiri.spec.check import Connectors
 from hakiri.spec.document import Document, Format, read_document
-from hakiri.spec.faults import guess, key_name, part_at, spelling
+from hakiri.spec.faults import guess, key_name, spelling
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.read import (
     PIPELINE_FOLDER,
@@ -35,16 +37,6 @@ from hakiri.spec.toml_text import count_comments, render_table, set_value, unset
 from hakiri.spec.write import remove_file, replace_file
 
 _DEFAULT_INDENT = 2
-
-
-@dataclass(frozen=True)
-class Edited:
-    """What was done: the files written and removed, and what a person should know about it."""
-
-    pipeline: str
-    written: tuple[str, ...]
-    removed: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,10 +137,8 @@ class Editor:
                 document = read_document(path, shown=shown_path(path, self.shown_from))
             except ManifestError:
                 continue  # reported by the check before anything is written
-            inline = document.data.get("pipeline", []) if path.name == PROJECT_FILE else None
-            places: list[KeyPath] = [()] if inline is None else [("pipeline", index) for index in range(len(inline))]
-            found += [Written(document, at) for at in places if isinstance(part_at(document.data, at), dict)]
-        return found
+            found += [Written(document, at) for at in _places(document)]
+        return [one for one in found if isinstance(one.data, dict)]
 
     def _project_file(self) -> Document:
         path = self.root / PROJECT_FILE
@@ -176,6 +166,14 @@ class _Write:
             replace_file(self.path, self.after, expected=self.before, shown=shown)
         elif self.before is not None:
             remove_file(self.path, expected=self.before, shown=shown)
+
+
+def _places(document: Document) -> list[KeyPath]:
+    """Where pipelines stand in a document: all of it, or the blocks of hakiri.toml."""
+    if document.path.name != PROJECT_FILE:
+        return [()]
+    inline = document.data.get("pipeline")
+    return [("pipeline", index) for index in range(len(inline))] if isinstance(inline, list) else []
 
 
 def _change_json(found: Written, sets: Mapping[KeyPath, Any], unsets: Sequence[KeyPath]) -> str:
@@ -261,7 +259,8 @@ def _dump_json(data: Any, *, like: str) -> str:
 
 
 def _joined(text: str, block: str) -> str:
-    return f"{text.rstrip()}\n\n{block}" if text.strip() else block
+    joined = f"{text.rstrip()}\n\n{block}"
+    return joined.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else joined
 
 
 def _file_name(name: str) -> str:

@@ -10,13 +10,13 @@ from pydantic import AfterValidator, Field
 MAX_COLUMN_NAME = 255
 
 _IDENTIFIER_PART = r"[A-Za-z_][A-Za-z0-9_$]*"
-_IDENTIFIER = re.compile(rf"^{_IDENTIFIER_PART}(\.{_IDENTIFIER_PART}){{0,2}}$")
+_IDENTIFIER = re.compile(rf"{_IDENTIFIER_PART}(\.{_IDENTIFIER_PART}){{0,2}}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def check_identifier(name: str) -> str:
     """A table or view name of up to three parts: `orders`, `sales.orders`, `main.sales.orders`."""
-    if not _IDENTIFIER.match(name):
+    if not _IDENTIFIER.fullmatch(name):
         raise ValueError(f"{name!r} is not a table name: letters, digits, `_` and `$`, in up to three dotted parts")
     return name
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from hakiri.model.session import SessionKind
 from hakiri.spec.frozen import Frozen, Int
 from hakiri.spec.names import ConnectorName, Slug
 from hakiri.spec.pipeline import PipelineSpec
@@ -20,15 +21,6 @@ class CatalogBackend(StrEnum):
     DELTA = "delta"
     SQLITE = "sqlite"
     POSTGRES = "postgres"
-
-
-class EngineKind(StrEnum):
-    """Which Spark runs the pipelines."""
-
-    AUTO = "auto"
-    LOCAL = "local"
-    CONNECT = "connect"
-    DATABRICKS = "databricks"
 
 
 def check_remote(url: str) -> str:
@@ -80,7 +72,7 @@ class CatalogSection(Frozen):
 class EngineSection(Frozen):
     """Which Spark runs the pipelines, and how large."""
 
-    kind: EngineKind = EngineKind.AUTO
+    kind: SessionKind = SessionKind.AUTO
     """auto, local (embedded), connect (a Spark Connect server) or databricks (the runtime's session)."""
     remote: Annotated[str, AfterValidator(check_remote)] | None = None
     """The sc:// address for connect; SPARK_REMOTE when left out."""

@@ -34,7 +34,7 @@ def parse_rate(value: Any) -> Rate:
     """`60/min` as a Rate; a Rate as it is."""
     if isinstance(value, Rate):
         return value
-    if not isinstance(value, str) or not re.match(PATTERN, value):
+    if not isinstance(value, str) or not re.fullmatch(PATTERN, value):
         raise ValueError("a rate is a number of requests per unit of time, like `60/min` (s, min, h, d)")
     count, unit = value.split("/")
     return Rate(requests=int(count), seconds=_SECONDS[unit], text=value)

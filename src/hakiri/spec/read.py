@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from hakiri.errors import DuplicatePipeline, InvalidProject, ManifestError, Place, ProjectNotFound, WrongValue
-from hakiri.spec.check import Connectors, Where, check_pipeline, check_project, check_texts
+from hakiri.model.connector import Connectors
+from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
 from hakiri.spec.lines import KeyPath

@@ -6,18 +6,22 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import tomli
 import tomlkit
 
 from hakiri.spec.assign import assign, remove
 from hakiri.spec.lines import KeyPath, Section, Statement, toml_comments, toml_sections
 
-_BARE_KEY = re.compile(r"^[A-Za-z0-9_-]+$")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _COMMENT_LINES = re.compile(r"(?:^[ \t]*#[^\n]*\n)+\Z", re.MULTILINE)
-_INLINE = frozenset({"source", "destination", "incremental", "tables", "transforms"})
+_GAP = re.compile(r"\n(?:[ \t\r]*\n)+")  # a blank line: what follows it belongs to whatever comes next
+_INLINE = frozenset({"source", "destination"})
+_LONGEST_INLINE = 60
 
 
 def set_value(text: str, path: KeyPath, value: Any) -> str:
     """The text with the key set. Raises ValueError where the path leads nowhere."""
+    assign(tomli.loads(text), path, value)  # the data would take it, so the text can
     sections = toml_sections(text)
     covering = _covering(sections, path)
     if covering is None:
@@ -52,7 +56,7 @@ def count_comments(text: str, path: KeyPath) -> int:
 
 def render_table(data: Mapping[str, Any], header: str = "") -> str:
     """The data as TOML: plain keys first, then one table for each part that has keys of its own."""
-    plain = {key: value for key, value in data.items() if key in _INLINE or not _is_table(value)}
+    plain = {key: value for key, value in data.items() if not _has_header(key, value)}
     lines = [f"{_key(key)} = {inline(value)}\n" for key, value in plain.items() if value is not None]
     for key, value in data.items():
         if key in plain:
@@ -60,7 +64,7 @@ def render_table(data: Mapping[str, Any], header: str = "") -> str:
         name = f"{header}.{_key(key)}" if header else _key(key)
         if isinstance(value, list):
             lines += [f"\n[[{name}]]\n{render_table(row, name)}" for row in value]
-        elif all(_is_table(inner) for inner in value.values()) and value:
+        elif value and all(_has_header(inner, item) for inner, item in value.items()):
             lines.append(render_table(value, name))
         else:
             lines.append(f"\n[{name}]\n{render_table(value, name)}")
@@ -127,8 +131,9 @@ def _ranges(text: str, sections: list[Section], path: KeyPath) -> list[tuple[int
     found = []
     for section, following in zip(sections, [*sections[1:], None], strict=True):
         if section.path and section.path[: len(path)] == path:
-            end = _with_comments(text, following.start) if following else len(text)
-            found.append((_with_comments(text, section.start), end))
+            limit = _with_comments(text, following.start) if following else len(text)
+            gap = _GAP.search(text, section.end, limit)
+            found.append((_with_comments(text, section.start), gap.end() if gap else limit))
         else:
             found += [
                 (_line_start(text, one.start), _line_end(text, one.end) + 1)
@@ -163,10 +168,11 @@ def _line_end(text: str, position: int) -> int:
 
 
 def _key(key: str) -> str:
-    return key if _BARE_KEY.match(key) else tomlkit.item(key).as_string()
+    return key if _BARE_KEY.fullmatch(key) else tomlkit.item(key).as_string()
 
 
-def _is_table(value: Any) -> bool:
-    if isinstance(value, dict):
-        return True
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+def _has_header(key: str, value: Any) -> bool:
+    """Whether a part is written as a table of its own, or as several: when it is too long for one line."""
+    is_table = isinstance(value, dict)
+    is_tables = isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+    return (is_table or is_tables) and key not in _INLINE and len(inline(value)) > _LONGEST_INLINE

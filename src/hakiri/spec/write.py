@@ -6,16 +6,36 @@ import os
 import tempfile
 from pathlib import Path
 
-from hakiri.errors import ManifestChanged, Place
+from hakiri.errors import ManifestChanged, NotWritable, Place
 
 
 def replace_file(path: Path, content: bytes, *, expected: bytes | None, shown: str) -> None:
     """Put the content in place atomically: write beside, fsync, rename. A repeat writes the same file again.
 
-    `expected` is what the file held when the change was made up (None: no file). Raises ManifestChanged otherwise.
+    `expected` is what the file held when the change was made up (None: no file).
+    Raises ManifestChanged where it holds something else by now, and NotWritable.
     """
     target = path.resolve()  # a linked manifest stays a link
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _replace(target, content, expected, shown)
+        _sync_folder(target.parent)
+    except OSError as failure:
+        raise NotWritable(folder=shown, reason=failure.strerror or str(failure)) from failure
+
+
+def remove_file(path: Path, *, expected: bytes, shown: str) -> None:
+    """Take the file away durably. Raises ManifestChanged if it is not what was expected."""
+    if _content(path) != expected:
+        raise ManifestChanged(place=Place(shown))
+    try:
+        path.unlink()
+        _sync_folder(path.parent)
+    except OSError as failure:
+        raise NotWritable(folder=shown, reason=failure.strerror or str(failure)) from failure
+
+
+def _replace(target: Path, content: bytes, expected: bytes | None, shown: str) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     temporary = Path(name)
     try:
@@ -29,15 +49,6 @@ def replace_file(path: Path, content: bytes, *, expected: bytes | None, shown: s
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(target.parent)
-
-
-def remove_file(path: Path, *, expected: bytes, shown: str) -> None:
-    """Take the file away durably. Raises ManifestChanged if it is not what was expected."""
-    if _content(path) != expected:
-        raise ManifestChanged(place=Place(shown))
-    path.unlink()
-    _sync_folder(path.parent)
 
 
 def _content(path: Path) -> bytes | None:

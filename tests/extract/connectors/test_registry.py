@@ -21,7 +21,8 @@ def test_ours_are_there_under_their_names() -> None:
 
 def test_cursor_kinds_are_known_without_a_driver() -> None:
     code = (
-        "import sys; from hakiri.extract.connectors.registry import cursor_kinds; kinds = cursor_kinds();"
+        "import sys; from hakiri.extract.connectors.registry import facts;"
+        "kinds = {name: one.cursor_kind for name, one in facts().items()};"
         "assert not {'sqlite3', 'adbc_driver_postgresql', 'adbc_driver_manager'} & set(sys.modules);"
         "print(sorted(kinds.items()))"
     )
@@ -60,7 +61,7 @@ def test_a_broken_stranger_is_told_and_harms_no_other(monkeypatch: pytest.Monkey
     }
     ours = {"sqlite": registry._entry_points()["sqlite"]}
     monkeypatch.setattr(registry, "_entry_points", lambda: {**strange, **ours})
-    kinds = registry.cursor_kinds()
+    kinds = {name: facts.cursor_kind for name, facts in registry.facts().items()}
     assert kinds == {"gone": None, "odd": None, "twice": None, "sqlite": CursorKind.MONOTONIC}
     for name in strange:
         with pytest.raises(ConnectorUnusable):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
 from hakiri.errors import BadConfig, ConnectorUnusable
 from hakiri.extract.connectors.port import Connector
+from hakiri.model.connector import ConnectorFacts, Connectors
 from hakiri.model.source import CursorKind
 from hakiri.spec.faults import guess, key_name
 
@@ -28,6 +30,8 @@ class Declaration:
     """What `source.config` has to be; it should forbid keys it does not know."""
     connector: str
     """`module:Class`, imported when a source is opened; the class is called with the config alone."""
+    local_paths: tuple[str, ...] = ()
+    """Keys of the config that may hold a path of this machine; a relative one starts at the project."""
 
 
 def names() -> tuple[str, ...]:
@@ -35,9 +39,9 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_entry_points()))
 
 
-def cursor_kinds() -> Mapping[str, CursorKind | None]:
-    """How each installed connector walks its source; None for one that cannot be loaded."""
-    return {name: _cursor_kind(name) for name in names()}
+def facts() -> Connectors:
+    """What is known of each installed connector without its driver; of one that cannot be loaded, nothing."""
+    return {name: _facts(name) for name in names()}
 
 
 def declaration(name: str) -> Declaration:
@@ -65,8 +69,8 @@ def check_config(name: str, config: Mapping[str, Any]) -> tuple[BadConfig, ...]:
     return ()
 
 
-def open_connector(name: str, config: Mapping[str, Any]) -> Connector:
-    """The connector for a config whose references are resolved. No contact is made.
+def open_connector(name: str, config: Mapping[str, Any], *, root: Path = Path()) -> Connector:
+    """The connector for a config whose references are resolved, of a project in `root`. No contact is made.
 
     Raises BadConfig for the first thing wrong with the config, ConnectorUnusable for the connector itself.
     """
@@ -77,7 +81,12 @@ def open_connector(name: str, config: Mapping[str, Any]) -> Connector:
     build = getattr(_load(name, lambda: import_module(module)), attribute, None)
     if build is None:
         raise ConnectorUnusable(connector=name, reason=f"{module} has no `{attribute}`")
-    return cast("Connector", build(declared.config.model_validate(dict(config))))
+    rooted = {key: _rooted(value, root) if key in declared.local_paths else value for key, value in config.items()}
+    return cast("Connector", build(declared.config.model_validate(rooted)))
+
+
+def _rooted(path: Any, root: Path) -> Any:
+    return str(root / path) if isinstance(path, str) and "://" not in path else path
 
 
 @cache
@@ -88,11 +97,11 @@ def _entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
     return found
 
 
-def _cursor_kind(name: str) -> CursorKind | None:
+def _facts(name: str) -> ConnectorFacts:
     try:
-        return declaration(name).cursor_kind
+        return ConnectorFacts(declaration(name).cursor_kind, partial(check_config, name))
     except ConnectorUnusable:
-        return None
+        return ConnectorFacts()
 
 
 def _load(name: str, load: Any) -> Any:

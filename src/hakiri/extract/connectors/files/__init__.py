@@ -26,7 +26,7 @@ class FilesConfig(Frozen):
     """Where the files are, and how they are written."""
 
     path: Annotated[str, Field(min_length=1)]
-    """A folder or an address like `s3://bucket/folder`; a relative path starts at the working directory."""
+    """A folder or an address like `s3://bucket/folder`; a relative path starts at the project."""
     pattern: Annotated[str, Field(min_length=1)] | None = None
     """Which files below `path` make up a table: a glob with `{table}` in it."""
     format: Format | None = None
@@ -65,4 +65,5 @@ DECLARATION = Declaration(
     cursor_kind=CursorKind.MONOTONIC,
     config=FilesConfig,
     connector="hakiri.extract.connectors.files.connector:FilesConnector",
+    local_paths=("path",),
 )

@@ -15,7 +15,7 @@ class SqliteConfig(Frozen):
     """Which database, and how patient we are."""
 
     path: Annotated[str, Field(min_length=1)]
-    """The database file; a relative path starts at the working directory."""
+    """The database file; a relative path starts at the project."""
     busy_timeout_seconds: Annotated[Number, Field(ge=0)] = 5.0
     """How long a read waits for a writer that holds the file."""
     batch_rows: Annotated[Int, Field(ge=1, le=1_000_000)] = 10_000
@@ -28,4 +28,5 @@ DECLARATION = Declaration(
     cursor_kind=CursorKind.MONOTONIC,
     config=SqliteConfig,
     connector="hakiri.extract.connectors.sqlite.connector:SqliteConnector",
+    local_paths=("path",),
 )

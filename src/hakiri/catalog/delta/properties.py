@@ -1,0 +1,32 @@
+"""Every catalog table is Serializable and keeps its log for a week, whoever made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hakiri.errors import LineageTampered
+
+PROPERTIES = {
+    "delta.isolationLevel": "Serializable",
+    "delta.checkpointInterval": "50",
+    # A paused writer must not find its version free again, so the log outlives any pause we allow for.
+    "delta.logRetentionDuration": "interval 7 days",
+    "delta.deletedFileRetentionDuration": "interval 1 days",
+}
+
+COMPACT_EVERY = 64
+VACUUM_EVERY = 1_024
+
+_APPENDING = frozenset({"CREATE TABLE", "MERGE", "OPTIMIZE", "VACUUM START", "VACUUM END"})
+
+
+def require_append_only(store: str, append_only: str | None, commits: Iterable[tuple[int, str]]) -> None:
+    """Raise LineageTampered if the table may be, or has been, changed by anything but appends.
+
+    Delta itself refuses UPDATE, DELETE and overwrite; RESTORE and dropping the property are the ways round it.
+    """
+    if append_only != "true":
+        raise LineageTampered(store=store, evidence="the property delta.appendOnly was taken off")
+    for version, operation in commits:
+        if operation not in _APPENDING:
+            raise LineageTampered(store=store, evidence=f"version {version} is a {operation}")

@@ -1,0 +1,51 @@
+"""One Spark application at a time writes a catalog on a local path, because two would lose each other's commits."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+from typing import IO
+from urllib.parse import unquote, urlparse
+
+from hakiri.errors import SecondWriter
+
+LOCK_NAME = "_hakiri_writer.lock"
+
+
+_held: dict[Path, IO[str]] = {}
+"""Locks of this process, kept until it ends: a catalog that is closed may be opened again by the same application."""
+
+
+def require_sole_writer(location: str, application: str) -> None:
+    """Be the only application that writes next to this table. Raises SecondWriter. Repeats are free.
+
+    Spark's log store on a local file system looks whether a version exists and then renames: between two JVMs both
+    may win. Unity Catalog and object stores arbitrate commits themselves and need no lock. Two clients of one Spark
+    server are one application.
+    """
+    folder = _local_folder(location)
+    if folder is None or folder in _held:
+        return
+    file = (folder / LOCK_NAME).open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as cause:
+        with file:
+            file.seek(0)
+            writer = file.read()
+        if writer != application:
+            raise SecondWriter(path=str(folder), writer=writer or "(starting)") from cause
+        return
+    file.truncate(0)
+    file.write(application)
+    file.flush()
+    _held[folder] = file
+
+
+def _local_folder(location: str) -> Path | None:
+    """The schema's folder, if the table lies on a disk of this machine."""
+    address = urlparse(location)
+    if address.scheme not in ("", "file"):
+        return None
+    folder = Path(unquote(address.path)).parent
+    return folder if folder.is_dir() else None

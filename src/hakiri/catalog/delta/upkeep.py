@@ -1,0 +1,31 @@
+"""The catalog's own tables on a path stay small, quick to open and free of litter by themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from hakiri.catalog.delta.properties import COMPACT_EVERY, VACUUM_EVERY
+from hakiri.catalog.tables import Table
+
+VACUUM_HOURS = 24
+
+
+class Upkeep:
+    """Counts a process's commits per table and tidies up now and then. Checkpoints are written by the commits."""
+
+    def __init__(self) -> None:
+        self._commits: Counter[Table] = Counter()
+
+    def after_commit(self, table: Table, handle: DeltaTable) -> None:
+        """Compact or vacuum if it is time. A failure is no loss: the commit stands, and the next one tidies up."""
+        self._commits[table] += 1
+        count = self._commits[table]
+        with suppress(DeltaError):
+            if count % COMPACT_EVERY == 0:
+                handle.optimize.compact()
+            if count % VACUUM_EVERY == 0:
+                handle.vacuum(VACUUM_HOURS, dry_run=False, enforce_retention_duration=False, full=True)

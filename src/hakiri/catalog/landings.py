@@ -1,0 +1,130 @@
+"""Landings of one table are numbered before they are written and happen one after the other (G4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hakiri.catalog.plans import LANDINGS_OF_TABLE, staged
+from hakiri.catalog.rows import landing_of, landing_row, table_values
+from hakiri.catalog.store import Row, Session
+from hakiri.catalog.tables import LANDINGS, insert
+from hakiri.catalog.watch import Sighting, Watch
+from hakiri.errors import LandingHeld, LandingLost
+from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.instants import from_text, to_text
+from hakiri.model.ledger import Landing, LandingStatus
+
+INSERT_LANDING = insert(LANDINGS)
+
+LAST = """
+SELECT * FROM landings WHERE pipeline_id = :pipeline_id AND table_name = :table_name ORDER BY number DESC LIMIT 1
+"""
+
+FIND = """
+SELECT * FROM landings WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND number = :number
+"""
+
+TAKE_OVER = """
+UPDATE landings
+SET holder = :holder, fence = fence + 1, leased_until = :leased_until, lease_ms = :lease_ms, updated_at = :now
+WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND number = :number
+  AND status = 'reserved' AND fence = :fence
+RETURNING *
+"""
+
+END = """
+UPDATE landings
+SET status = :status, version = :version, reason = :reason, leased_until = '', updated_at = :now
+WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND number = :number
+  AND status = 'reserved' AND fence = :fence AND holder = :holder
+RETURNING *
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What a lander asks for. The holder is new for every request."""
+
+    table: TableKey
+    chunks: tuple[ChunkKey, ...]
+    cursor: str
+    holder: str
+    lease_seconds: float
+
+
+def reserve(session: Session, wanted: Reservation, watch: Watch, now: datetime) -> Landing:
+    """The open landing of a dead holder, or the next number."""
+    session.hold(wanted.table.pipeline)
+    last = session.rows(LAST, **table_values(wanted.table))
+    if last and last[0]["status"] == LandingStatus.RESERVED:
+        return _take_over(session, last[0], wanted, watch, now)
+    free = {state.chunk.key for state in staged(session, wanted.table)}
+    number = last[0]["number"] + 1 if last else 1
+    if not free.issuperset(wanted.chunks):
+        raise _lost(wanted.table, number)
+    landing = Landing(
+        table=wanted.table,
+        number=number,
+        chunks=wanted.chunks,
+        status=LandingStatus.RESERVED,
+        holder=wanted.holder,
+        fence=1,
+        leased_until=now + timedelta(seconds=wanted.lease_seconds),
+        cursor=wanted.cursor,
+    )
+    session.rows(INSERT_LANDING, **landing_row(landing, wanted.lease_seconds, now))
+    return landing
+
+
+def end(session: Session, landing: Landing, ended: Landing, now: datetime) -> Landing:
+    """Finish or abandon the landing, or find that it already ended just so."""
+    outcome = {"status": ended.status.value, "reason": ended.reason}
+    version = -1 if ended.version is None else ended.version
+    named = {**table_values(landing.table), "number": landing.number}
+    held = {**named, "fence": landing.fence, "holder": landing.holder}
+    if session.rows(END, **held, **outcome, version=version, now=to_text(now)):
+        return replace(ended, leased_until=None)
+    for row in session.rows(FIND, **named):
+        found = landing_of(row)
+        if (found.status, found.version) == (ended.status, ended.version):
+            return found
+    raise _lost(landing.table, landing.number)
+
+
+def restore(session: Session, landing: Landing, now: datetime) -> None:
+    """Write down a finished landing that only the table's own log remembered."""
+    session.hold(landing.table.pipeline)
+    landed = replace(landing, status=LandingStatus.LANDED, holder="", leased_until=None)
+    session.rows(INSERT_LANDING, **landing_row(landed, 0.0, now))
+
+
+def of_table(session: Session, table: TableKey) -> tuple[Landing, ...]:
+    """Every landing of the table, by number."""
+    return tuple(landing_of(row) for row in session.rows(LANDINGS_OF_TABLE, **table_values(table)))
+
+
+def _take_over(session: Session, row: Row, wanted: Reservation, watch: Watch, now: datetime) -> Landing:
+    scope = (f"landing of {wanted.table.pipeline}", wanted.table.table, str(row["number"]))
+    sighting = Sighting(scope, row["fence"], from_text(row["leased_until"]), row["lease_ms"] / 1000)
+    if not watch.is_dead(sighting, now):
+        raise LandingHeld(
+            pipeline=wanted.table.pipeline, table=wanted.table.table, number=row["number"], holder=row["holder"]
+        )
+    taken = session.rows(
+        TAKE_OVER,
+        **table_values(wanted.table),
+        number=row["number"],
+        fence=row["fence"],
+        holder=wanted.holder,
+        leased_until=to_text(now + timedelta(seconds=wanted.lease_seconds)),
+        lease_ms=max(1, round(wanted.lease_seconds * 1000)),
+        now=to_text(now),
+    )
+    if not taken:
+        raise _lost(wanted.table, row["number"])
+    return landing_of(taken[0])
+
+
+def _lost(table: TableKey, number: int) -> LandingLost:
+    return LandingLost(pipeline=table.pipeline, table=table.table, number=number)

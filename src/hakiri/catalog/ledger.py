@@ -1,0 +1,236 @@
+"""Every backend has the same verbs with the same meaning, because they are these, over a store of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from uuid import uuid4
+
+from hakiri.catalog import landings, plans, records, work
+from hakiri.catalog.port import LEASE_SECONDS
+from hakiri.catalog.sidecars import LocalSidecars, Sidecars
+from hakiri.catalog.store import Store
+from hakiri.catalog.tables import (
+    ARCHIVE,
+    CHUNKS,
+    CURSORS,
+    EPOCHS,
+    LANDINGS,
+    LINEAGE,
+    PIPELINES,
+    RUNS,
+    SCHEMAS,
+    SNAPSHOTS,
+    named_bucket,
+)
+from hakiri.catalog.watch import Watch
+from hakiri.model.chunk import (
+    Chunk,
+    ChunkKey,
+    ChunkState,
+    ChunkStatus,
+    Failure,
+    Lease,
+    Progress,
+    Seal,
+    TableKey,
+    Window,
+)
+from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.ledger import (
+    Cursor,
+    EpochScope,
+    Landing,
+    LandingStatus,
+    LineageEdge,
+    Phase,
+    Pipeline,
+    Run,
+    SchemaVersion,
+    Snapshot,
+)
+
+_ALL = tuple(ChunkStatus)
+
+
+class Ledger:
+    """The catalog over a store: what each verb promises is in `catalog.port`."""
+
+    def __init__(self, store: Store, *, clock: Clock | None = None, sidecars: Sidecars | None = None) -> None:
+        self._store = store
+        self._clock = clock or SystemClock()
+        self._sidecars = sidecars or LocalSidecars()
+        self._watch = Watch()
+
+    # --- pipelines and their plans
+
+    def register(self, pipeline: Pipeline) -> Pipeline:
+        return self._store.write(PIPELINES, lambda session: records.register(session, pipeline, self._clock.now()))
+
+    def pipelines(self) -> tuple[Pipeline, ...]:
+        return self._store.read((PIPELINES,), records.pipelines)
+
+    def set_phase(self, pipeline: str, phase: Phase) -> None:
+        self._store.write(PIPELINES, lambda session: records.set_phase(session, pipeline, phase, self._clock.now()))
+
+    def add_chunks(self, chunks: Sequence[Chunk]) -> int:
+        return self._store.write(
+            CHUNKS,
+            lambda session: plans.add_chunks(session, chunks, self._clock.now()),
+            reads=(ARCHIVE, LANDINGS),
+        )
+
+    # --- the work
+
+    def claim(
+        self,
+        pipeline: str,
+        *,
+        node: str,
+        limit: int = 1,
+        lease_seconds: float = LEASE_SECONDS,
+        max_parallel_chunks: int | None = None,
+    ) -> tuple[Lease, ...]:
+        wanted = work.Claim(pipeline, _holder(node), limit, lease_seconds, max_parallel_chunks)
+        return self._store.write(
+            CHUNKS,
+            lambda session: work.claim(session, wanted, self._watch, self._clock.now()),
+            reads=(PIPELINES,),
+        )
+
+    def renew(self, leases: Sequence[Lease], *, lease_seconds: float = LEASE_SECONDS) -> tuple[Lease, ...]:
+        return self._store.write(CHUNKS, lambda session: work.renew(session, leases, lease_seconds, self._clock.now()))
+
+    def complete(self, lease: Lease, seal: Seal) -> None:
+        self._store.write(CHUNKS, lambda session: work.complete(session, lease, seal, self._clock.now()))
+
+    def fail(self, lease: Lease, failure: Failure) -> ChunkStatus:
+        return self._store.write(
+            CHUNKS, lambda session: work.fail(session, lease, failure, self._clock.now()), reads=(PIPELINES,)
+        )
+
+    def chunks(self, table: TableKey, statuses: Iterable[ChunkStatus] = _ALL) -> tuple[ChunkState, ...]:
+        wanted = tuple(statuses)
+        return self._store.read((CHUNKS, ARCHIVE), lambda session: plans.find(session, table, wanted))
+
+    def leases(self, pipeline: str) -> tuple[ChunkState, ...]:
+        return self._store.read((CHUNKS,), lambda session: plans.leased(session, pipeline))
+
+    def staged(self, table: TableKey) -> tuple[ChunkState, ...]:
+        return self._store.read((CHUNKS, LANDINGS), lambda session: plans.staged(session, table))
+
+    def rewind(
+        self, table: TableKey, window: Window, reason: str, *, statuses: Iterable[ChunkStatus] = _ALL
+    ) -> tuple[ChunkKey, ...]:
+        wanted = tuple(statuses)
+        return self._store.write(
+            CHUNKS,
+            lambda session: plans.rewind(session, table, window, reason, wanted, self._clock.now()),
+            reads=(ARCHIVE,),
+        )
+
+    def progress(self, pipeline: str | None = None) -> tuple[Progress, ...]:
+        return plans.progress_of(self._store.progress(pipeline))
+
+    def archive(self, pipeline: str) -> int:
+        rows = self._store.read((CHUNKS, LANDINGS), lambda session: plans.finished(session, pipeline))
+        if not rows:
+            return 0
+        self._store.write(ARCHIVE, lambda session: plans.store_away(session, rows))
+        return self._store.write(CHUNKS, lambda session: plans.remove(session, rows))
+
+    # --- landings, snapshots, cursors
+
+    def reserve_landing(
+        self,
+        table: TableKey,
+        chunks: Sequence[ChunkKey],
+        *,
+        node: str,
+        cursor: str = "",
+        lease_seconds: float = LEASE_SECONDS,
+    ) -> Landing:
+        wanted = landings.Reservation(table, tuple(sorted(set(chunks))), cursor, _holder(node), lease_seconds)
+        return self._store.write(
+            LANDINGS,
+            lambda session: landings.reserve(session, wanted, self._watch, self._clock.now()),
+            reads=(CHUNKS,),
+        )
+
+    def finish_landing(self, landing: Landing, *, version: int) -> Landing:
+        return self._end_landing(landing, replace(landing, status=LandingStatus.LANDED, version=version))
+
+    def abandon_landing(self, landing: Landing, reason: str) -> Landing:
+        return self._end_landing(landing, replace(landing, status=LandingStatus.ABANDONED, reason=reason))
+
+    def landings(self, table: TableKey) -> tuple[Landing, ...]:
+        return self._store.read((LANDINGS,), lambda session: landings.of_table(session, table))
+
+    def restore_landing(self, landing: Landing) -> None:
+        self._store.write(LANDINGS, lambda session: landings.restore(session, landing, self._clock.now()))
+
+    def commit_snapshot(self, snapshot: Snapshot) -> Snapshot:
+        for sidecar in snapshot.sidecars:
+            self._sidecars.require(sidecar)
+        return self._store.write(
+            SNAPSHOTS, lambda session: records.commit_snapshot(session, snapshot, self._clock.now())
+        )
+
+    def snapshots(self, table: TableKey) -> tuple[Snapshot, ...]:
+        return self._store.read((SNAPSHOTS,), lambda session: records.snapshots(session, table))
+
+    def cursor(self, table: TableKey) -> Cursor | None:
+        return self._store.read((CURSORS,), lambda session: records.cursor(session, table))
+
+    def advance_cursor(self, table: TableKey, value: str, *, landing: int) -> Cursor:
+        return self._store.write(
+            CURSORS, lambda session: records.advance_cursor(session, table, value, landing, self._clock.now())
+        )
+
+    # --- history
+
+    def record_run(self, run: Run) -> None:
+        bucket = frozenset({named_bucket(run.run)})
+        self._store.write(RUNS, lambda session: records.record_run(session, run), buckets=bucket)
+
+    def runs(self, pipeline: str, *, limit: int = 100) -> tuple[Run, ...]:
+        return self._store.read((RUNS,), lambda session: records.runs(session, pipeline, limit))
+
+    def append_schema(self, table: TableKey, schema_json: str, *, after: int) -> SchemaVersion:
+        return self._store.write(
+            SCHEMAS, lambda session: records.append_schema(session, table, schema_json, after, self._clock.now())
+        )
+
+    def schemas(self, table: TableKey) -> tuple[SchemaVersion, ...]:
+        return self._store.read((SCHEMAS,), lambda session: records.schemas(session, table))
+
+    def append_lineage(self, edges: Sequence[LineageEdge]) -> int:
+        if not edges:
+            return 0
+        buckets = frozenset(named_bucket(edge.run) for edge in edges)
+        return self._store.write(
+            LINEAGE, lambda session: records.append_lineage(session, edges, self._clock.now()), buckets=buckets
+        )
+
+    def lineage(self, run: str) -> tuple[LineageEdge, ...]:
+        bucket = frozenset({named_bucket(run)})
+        return self._store.read((LINEAGE,), lambda session: records.lineage(session, run), buckets=bucket)
+
+    # --- revocation
+
+    def bump_epoch(self, scope: EpochScope) -> int:
+        return self._store.write(EPOCHS, lambda session: records.bump_epoch(session, scope))
+
+    def epochs(self) -> dict[EpochScope, int]:
+        return self._store.read((EPOCHS,), records.epochs)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _end_landing(self, landing: Landing, ended: Landing) -> Landing:
+        return self._store.write(LANDINGS, lambda session: landings.end(session, landing, ended, self._clock.now()))
+
+
+def _holder(node: str) -> str:
+    """New for every request, so that an answer lost on the way is settled by looking who holds the chunk."""
+    return f"{node}#{uuid4().hex}"

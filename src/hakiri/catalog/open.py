@@ -1,0 +1,85 @@
+"""A backend is one setting: naming it is all it takes, and only its own driver is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+from hakiri.catalog.port import Catalog
+from hakiri.catalog.sidecars import Sidecars
+from hakiri.errors import CatalogDriverMissing, CatalogUnavailable
+from hakiri.model.clock import Clock
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteFile:
+    """The catalog in one SQLite file."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPath:
+    """The catalog in Delta tables below a folder, without a JVM."""
+
+    root: Path
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaTables:
+    """The catalog in Delta tables of a schema that Spark knows, such as `main.hakiri`."""
+
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresServer:
+    """The catalog in a schema of a PostgreSQL database. The address may hold a password, so it is not shown."""
+
+    url: str = field(repr=False)
+    schema: str = "hakiri"
+
+
+CatalogSettings = SqliteFile | DeltaPath | DeltaTables | PostgresServer
+
+
+def open_catalog(
+    settings: CatalogSettings,
+    *,
+    clock: Clock | None = None,
+    sidecars: Sidecars | None = None,
+    spark: SparkSession | None = None,
+) -> Catalog:
+    """Open the catalog, making or migrating its tables where needed. A repeat opens it again.
+
+    Raises CatalogDriverMissing, CatalogUnavailable, CatalogTooNew; SecondWriter for Delta tables on a local path.
+    """
+    match settings:
+        case SqliteFile(path):
+            from hakiri.catalog.sqlite import SqliteCatalog
+
+            return SqliteCatalog(path, clock=clock, sidecars=sidecars)
+        case DeltaPath(root):
+            try:
+                from hakiri.catalog.delta.rust import DeltaCatalog
+            except ModuleNotFoundError as cause:
+                raise CatalogDriverMissing(backend="delta", wanted=str(cause.name), extra="local") from cause
+            return DeltaCatalog(root, clock=clock, sidecars=sidecars)
+        case DeltaTables(schema):
+            if spark is None:
+                raise CatalogUnavailable(store=f"the tables of {schema}", reason="no Spark session was given for them")
+            from hakiri.catalog.delta.spark import SparkDeltaCatalog
+
+            return SparkDeltaCatalog(spark, schema, clock=clock, sidecars=sidecars)
+        case PostgresServer(url, schema):
+            try:
+                from hakiri.catalog.postgres import PostgresCatalog
+            except ModuleNotFoundError as cause:
+                raise CatalogDriverMissing(backend="postgres", wanted=str(cause.name), extra="postgres") from cause
+            return PostgresCatalog(url, schema=schema, clock=clock, sidecars=sidecars)
+        case _:
+            assert_never(settings)

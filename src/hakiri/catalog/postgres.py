@@ -1,0 +1,213 @@
+"""The backend for a fleet: one PostgreSQL server, row locks, and constraints nobody gets round (also Lakebase)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from queue import Empty, LifoQueue
+from threading import BoundedSemaphore
+from typing import TypeVar
+
+import psycopg
+from psycopg import sql
+from psycopg.errors import DeadlockDetected, IntegrityError, RaiseException, SerializationFailure
+from psycopg.rows import dict_row
+
+from hakiri.catalog import ddl
+from hakiri.catalog.ledger import Ledger
+from hakiri.catalog.plans import PROGRESS
+from hakiri.catalog.sidecars import Sidecars
+from hakiri.catalog.sqlite import refused
+from hakiri.catalog.store import Row, Session
+from hakiri.catalog.tables import TABLES, Table, Value
+from hakiri.errors import CatalogBusy, CatalogTooNew, CatalogUnavailable
+from hakiri.model.clock import Clock
+
+T = TypeVar("T")
+Connection = psycopg.Connection[dict[str, object]]
+
+MAX_TRIES = 20
+MAX_CONNECTIONS = 8
+"""Per process: more threads than that take turns, so that a fleet does not use up the server's connections."""
+CONNECT_SECONDS = 10
+
+_PARAMETER = re.compile(r":([a-z_]+)")
+
+
+class PostgresCatalog(Ledger):
+    """The catalog in one schema of a PostgreSQL database."""
+
+    def __init__(
+        self, url: str, *, schema: str = "hakiri", clock: Clock | None = None, sidecars: Sidecars | None = None
+    ) -> None:
+        super().__init__(PostgresStore(url, schema), clock=clock, sidecars=sidecars)
+
+
+class PostgresSession:
+    """A transaction on a PostgreSQL connection."""
+
+    def __init__(self, connection: Connection, schema: str) -> None:
+        self._connection = connection
+        self._schema = schema
+
+    def rows(self, statement: str, **values: Value) -> list[Row]:
+        return list(self._connection.execute(_bound(statement), values).fetchall())
+
+    def many(self, statement: str, values: Iterable[Mapping[str, Value]]) -> list[Row]:
+        sets = list(values)
+        if not sets:
+            return []
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_bound(statement), sets, returning=True)
+            return [row for result in cursor.results() for row in result.fetchall()]
+
+    def pick(self, statement: str, **values: Value) -> list[Row]:
+        return self.rows(f"{statement} FOR UPDATE SKIP LOCKED", **values)
+
+    def hold(self, name: str) -> None:
+        self._connection.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"hakiri {self._schema} {name}",)
+        )
+
+
+class PostgresStore:
+    """A few connections, given to whoever needs one; every body is one transaction."""
+
+    def __init__(self, url: str, schema: str) -> None:
+        self._url = url
+        self._schema = schema
+        self._idle: LifoQueue[Connection] = LifoQueue()
+        self._free = BoundedSemaphore(MAX_CONNECTIONS)
+        try:
+            self._migrate()
+        except BaseException:
+            self.close()
+            raise
+
+    def write(
+        self,
+        table: Table,
+        body: Callable[[Session], T],
+        *,
+        reads: tuple[Table, ...] = (),  # noqa: ARG002 - one database holds them all
+        buckets: frozenset[int] | None = None,  # noqa: ARG002
+    ) -> T:
+        for _ in range(MAX_TRIES):
+            try:
+                return self._transact(body)
+            except (DeadlockDetected, SerializationFailure):
+                continue  # the server undid one side of a circle; the other has gone on
+        raise CatalogBusy(table=table.name, tries=MAX_TRIES)
+
+    def read(
+        self,
+        tables: tuple[Table, ...],  # noqa: ARG002
+        body: Callable[[Session], T],
+        *,
+        buckets: frozenset[int] | None = None,  # noqa: ARG002
+    ) -> T:
+        """One snapshot for all the body's statements, so a row on its way to the archive is seen once."""
+        return self._transact(body, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def progress(self, pipeline: str | None) -> list[Row]:
+        return self.read((), lambda session: session.rows(PROGRESS, pipeline_id=pipeline or ""))
+
+    def close(self) -> None:
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except Empty:
+                return
+
+    def _transact(self, body: Callable[[Session], T], start: str | None = None) -> T:
+        with self._connection() as connection, connection.transaction():
+            if start:
+                connection.execute(start.encode())
+            return body(PostgresSession(connection, self._schema))
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        """A connection of ours, kept for the next one unless it broke."""
+        try:
+            with self._free:
+                connection = self._take()
+                try:
+                    yield connection
+                finally:
+                    self._give_back(connection)
+        except (RaiseException, IntegrityError) as cause:
+            raise refused(str(cause).partition("\n")[0]) from cause
+        except (DeadlockDetected, SerializationFailure):
+            raise
+        except (psycopg.OperationalError, psycopg.InterfaceError) as cause:
+            raise CatalogUnavailable(store="PostgreSQL", reason=str(cause)) from cause
+
+    def _take(self) -> Connection:
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            connection = psycopg.connect(self._url, row_factory=dict_row, connect_timeout=CONNECT_SECONDS)
+            connection.autocommit = True
+            connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(self._schema)))
+            return connection
+
+    def _give_back(self, connection: Connection) -> None:
+        if not connection.closed:
+            self._idle.put_nowait(connection)
+
+    def _migrate(self) -> None:
+        """Bring the schema to this release's number, one migrator at a time. A repeat changes nothing."""
+        with self._connection() as connection, connection.transaction():
+            PostgresSession(connection, self._schema).hold("migration")
+            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self._schema)))
+            connection.execute("CREATE TABLE IF NOT EXISTS catalog_version (number BIGINT NOT NULL)")
+            numbers = [row["number"] for row in connection.execute("SELECT number FROM catalog_version")]
+            found = max((number for number in numbers if isinstance(number, int)), default=0)
+            if found > ddl.SCHEMA_VERSION:
+                raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
+            for number in range(found, ddl.SCHEMA_VERSION):
+                for statement in MIGRATIONS[number]:
+                    connection.execute(statement.encode())
+                connection.execute("INSERT INTO catalog_version VALUES (%s)", (number + 1,))
+
+
+def _create_tables() -> Iterator[str]:
+    """Tables, indexes, and the triggers that refuse backward moves. Text sorts by its bytes, as everywhere else."""
+    for table in TABLES:
+        yield ddl.create(table, text='TEXT COLLATE "C"', integer="BIGINT")
+    yield from ddl.INDEXES
+    for table in ddl.moving():
+        yield _refusal(f"{table.name}_moves", f"backward move of {table.name}")
+        yield (
+            f"CREATE TRIGGER {table.name}_moves BEFORE UPDATE ON {table.name} FOR EACH ROW "
+            f"WHEN ({ddl.backward(table)}) EXECUTE FUNCTION {table.name}_moves()"
+        )
+
+
+def _refuse_changes() -> Iterator[str]:
+    """Grants keep everyone else out; the triggers also stop the owner, and stay on in a replication session."""
+    for table in ddl.append_only():
+        refusal = f"{table.name}_append_only"
+        yield _refusal(refusal, f"{table.name} is append-only")
+        for event, level in (("UPDATE OR DELETE", "ROW"), ("TRUNCATE", "STATEMENT")):
+            trigger = f"{refusal}_{level.lower()}"
+            yield (
+                f"CREATE TRIGGER {trigger} BEFORE {event} ON {table.name} FOR EACH {level} EXECUTE FUNCTION {refusal}()"
+            )
+            yield f"ALTER TABLE {table.name} ENABLE ALWAYS TRIGGER {trigger}"
+        yield f"REVOKE UPDATE, DELETE, TRUNCATE ON {table.name} FROM PUBLIC, CURRENT_USER"
+
+
+def _refusal(name: str, reason: str) -> str:
+    return f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '{reason}'; END $$"
+
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((*_create_tables(), *_refuse_changes()),)
+
+
+@cache
+def _bound(statement: str) -> bytes:
+    """The statement with its parameters in the driver's spelling."""
+    return _PARAMETER.sub(r"%(\1)s", statement).encode()

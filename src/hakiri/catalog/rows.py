@@ -1,0 +1,201 @@
+"""A row becomes a noun, and a noun a row, here: neither form goes further."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from hakiri.catalog.store import Row
+from hakiri.catalog.tables import Value, named_bucket, numbered_bucket
+from hakiri.model.chunk import Bound, Chunk, ChunkKey, ChunkState, ChunkStatus, Seal, TableKey, Window
+from hakiri.model.instants import from_text, to_text
+from hakiri.model.ledger import Landing, LandingStatus, Run, RunStatus, Sidecar, Snapshot
+
+
+def instant(text: str) -> datetime | None:
+    """The instant of a column that may be empty."""
+    return from_text(text) if text else None
+
+
+def text_of(moment: datetime | None) -> str:
+    """The column of an instant that may be missing."""
+    return to_text(moment) if moment else ""
+
+
+def table_values(table: TableKey) -> dict[str, Value]:
+    """The columns that name a table."""
+    return {"pipeline_id": table.pipeline, "table_name": table.table}
+
+
+def key_values(key: ChunkKey) -> dict[str, Value]:
+    """The columns that name a chunk."""
+    return {
+        "pipeline_id": key.pipeline,
+        "table_name": key.table,
+        "chunk_id": key.chunk,
+        "generation": key.generation,
+    }
+
+
+def chunk_key(row: Row) -> ChunkKey:
+    """The name of the chunk in this row."""
+    return ChunkKey(row["pipeline_id"], row["table_name"], row["chunk_id"], row["generation"])
+
+
+def chunk_row(chunk: Chunk, status: ChunkStatus, now: datetime) -> dict[str, Value]:
+    """A chunk as it is planned: nobody has worked on it."""
+    return {
+        **key_values(chunk.key),
+        "ordinal": chunk.ordinal,
+        "lower_bound": _bound_text(chunk.window.lower),
+        "upper_bound": _bound_text(chunk.window.upper),
+        "predicate": chunk.predicate,
+        "status": status.value,
+        "holder": "",
+        "leased_until": "",
+        "not_before": "",
+        "error": "",
+        "reason": "",
+        "path": "",
+        "fingerprint": "",
+        "cursor_committed": "",
+        "updated_at": to_text(now),
+        "attempt": 0,
+        "fence": 0,
+        "failures": 0,
+        "lease_ms": 0,
+        "row_count": 0,
+        "byte_count": 0,
+        "bucket": numbered_bucket(chunk.key.pipeline, chunk.ordinal),
+    }
+
+
+def chunk_of(row: Row) -> Chunk:
+    """The plan in this row."""
+    window = Window(_bound(row["lower_bound"]), _bound(row["upper_bound"]))
+    return Chunk(chunk_key(row), row["ordinal"], window, row["predicate"])
+
+
+def chunk_state(row: Row) -> ChunkState:
+    """The plan in this row and what has happened to it."""
+    return ChunkState(
+        chunk=chunk_of(row),
+        status=ChunkStatus(row["status"]),
+        attempt=row["attempt"],
+        fence=row["fence"],
+        failures=row["failures"],
+        holder=row["holder"],
+        leased_until=instant(row["leased_until"]),
+        not_before=instant(row["not_before"]),
+        error=row["error"],
+        reason=row["reason"],
+        seal=seal_of(row),
+    )
+
+
+def seal_of(row: Row) -> Seal | None:
+    """The seal of the winning attempt, if there is one."""
+    if not row["path"]:
+        return None
+    return Seal(row["path"], row["row_count"], row["byte_count"], row["fingerprint"], row["cursor_committed"])
+
+
+def landing_row(landing: Landing, lease_seconds: float, now: datetime) -> dict[str, Value]:
+    """A landing as a row."""
+    return {
+        **table_values(landing.table),
+        "number": landing.number,
+        "status": landing.status.value,
+        "chunks": json.dumps([[key.chunk, key.generation] for key in landing.chunks]),
+        "holder": landing.holder,
+        "fence": landing.fence,
+        "leased_until": text_of(landing.leased_until),
+        "lease_ms": round(lease_seconds * 1000),
+        "version": -1 if landing.version is None else landing.version,
+        "cursor_value": landing.cursor,
+        "reason": landing.reason,
+        "updated_at": to_text(now),
+        "bucket": numbered_bucket(landing.table.pipeline, landing.number),
+    }
+
+
+def landing_of(row: Row) -> Landing:
+    """The landing in this row."""
+    table = TableKey(row["pipeline_id"], row["table_name"])
+    return Landing(
+        table=table,
+        number=row["number"],
+        chunks=tuple(ChunkKey(table.pipeline, table.table, *named) for named in json.loads(row["chunks"])),
+        status=LandingStatus(row["status"]),
+        holder=row["holder"],
+        fence=row["fence"],
+        leased_until=instant(row["leased_until"]),
+        version=None if row["version"] < 0 else row["version"],
+        cursor=row["cursor_value"],
+        reason=row["reason"],
+    )
+
+
+def snapshot_row(snapshot: Snapshot, now: datetime) -> dict[str, Value]:
+    """A snapshot as a row: its sidecars lie in the row itself, so it cannot be half there."""
+    return {
+        **table_values(snapshot.table),
+        "landing": snapshot.landing,
+        "version": snapshot.version,
+        "runs": json.dumps(snapshot.runs),
+        "sidecars": json.dumps([[sidecar.path, sidecar.size, sidecar.sha256] for sidecar in snapshot.sidecars]),
+        "committed_at": to_text(now),
+        "bucket": numbered_bucket(snapshot.table.pipeline, snapshot.landing),
+    }
+
+
+def snapshot_of(row: Row) -> Snapshot:
+    """The snapshot in this row."""
+    return Snapshot(
+        table=TableKey(row["pipeline_id"], row["table_name"]),
+        landing=row["landing"],
+        version=row["version"],
+        runs=tuple(json.loads(row["runs"])),
+        sidecars=tuple(Sidecar(*parts) for parts in json.loads(row["sidecars"])),
+        committed_at=from_text(row["committed_at"]),
+    )
+
+
+def run_row(run: Run) -> dict[str, Value]:
+    """A run as a row."""
+    return {
+        "run_id": run.run,
+        "pipeline_id": run.pipeline,
+        "status": run.status.value,
+        "started_at": to_text(run.started_at),
+        "finished_at": text_of(run.finished_at),
+        "row_count": run.rows,
+        "byte_count": run.bytes,
+        "error": run.error,
+        "bucket": named_bucket(run.run),
+    }
+
+
+def run_of(row: Row) -> Run:
+    """The run in this row."""
+    return Run(
+        run=row["run_id"],
+        pipeline=row["pipeline_id"],
+        status=RunStatus(row["status"]),
+        started_at=from_text(row["started_at"]),
+        finished_at=instant(row["finished_at"]),
+        rows=row["row_count"],
+        bytes=row["byte_count"],
+        error=row["error"],
+    )
+
+
+def _bound_text(bound: Bound | None) -> str:
+    return "" if bound is None else json.dumps(bound)
+
+
+def _bound(text: str) -> Bound | None:
+    if not text:
+        return None
+    bound: Bound = json.loads(text)
+    return bound

@@ -1,0 +1,190 @@
+"""The reference backend: one file, one writer at a time, and a commit is on the disk before it is answered."""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import IO, TypeVar
+
+from hakiri.catalog import ddl
+from hakiri.catalog.ledger import Ledger
+from hakiri.catalog.plans import PROGRESS
+from hakiri.catalog.sidecars import Sidecars
+from hakiri.catalog.store import Row, Session
+from hakiri.catalog.tables import TABLES, Table, Value
+from hakiri.errors import BackwardMove, Bug, CatalogTooNew, CatalogUnavailable, HakiriError
+from hakiri.model.clock import Clock
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 60.0
+
+
+class SqliteCatalog(Ledger):
+    """The catalog in one SQLite file."""
+
+    def __init__(self, path: Path, *, clock: Clock | None = None, sidecars: Sidecars | None = None) -> None:
+        super().__init__(SqliteStore(path), clock=clock, sidecars=sidecars)
+
+
+class SqliteSession:
+    """A transaction on a SQLite connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, statement: str, **values: Value) -> list[Row]:
+        return self._connection.execute(statement, values).fetchall()
+
+    def many(self, statement: str, values: Iterable[Mapping[str, Value]]) -> list[Row]:
+        return [row for each in values for row in self._connection.execute(statement, each)]
+
+    def pick(self, statement: str, **values: Value) -> list[Row]:
+        return self.rows(statement, **values)
+
+    def hold(self, name: str) -> None:
+        """Nothing to do: whoever writes holds the whole file."""
+
+
+class SqliteStore:
+    """One connection, in WAL mode; BEGIN IMMEDIATE makes every write wait its turn, readers never wait."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = RLock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # SQLite's own waiting is by polling, which a hundred writers do not get through.
+        self._queue = path.with_name(f"{path.name}.lock").open("ab")
+        self._connection = connect(str(path))
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def write(
+        self,
+        table: Table,  # noqa: ARG002 - one file holds them all
+        body: Callable[[Session], T],
+        *,
+        reads: tuple[Table, ...] = (),  # noqa: ARG002
+        buckets: frozenset[int] | None = None,  # noqa: ARG002
+    ) -> T:
+        with self._lock, _turn(self._queue):
+            return self._transact(lambda connection: body(SqliteSession(connection)))
+
+    def read(
+        self,
+        tables: tuple[Table, ...],  # noqa: ARG002
+        body: Callable[[Session], T],
+        *,
+        buckets: frozenset[int] | None = None,  # noqa: ARG002
+    ) -> T:
+        return self._transact(lambda connection: body(SqliteSession(connection)), begin="BEGIN")
+
+    def progress(self, pipeline: str | None) -> list[Row]:
+        return self.read((), lambda session: session.rows(PROGRESS, pipeline_id=pipeline or ""))
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+            self._queue.close()
+
+    def _prepare(self) -> None:
+        with _turn(self._queue), translated(str(self._path)):
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")  # a reserved number must survive a power cut
+            self._transact(migrate)
+
+    def _transact(self, body: Callable[[sqlite3.Connection], T], *, begin: str = "BEGIN IMMEDIATE") -> T:
+        with self._lock, translated(str(self._path)):
+            self._connection.execute(begin)
+            try:
+                answer = body(self._connection)
+            except BaseException:
+                self._connection.rollback()
+                raise
+            self._connection.commit()
+            return answer
+
+
+@contextmanager
+def _turn(queue: IO[bytes]) -> Iterator[None]:
+    """Write in the order of asking. The system gives the turn back when its holder dies."""
+    fcntl.flock(queue, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(queue, fcntl.LOCK_UN)
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """A connection whose transactions are opened by us, for any thread that holds its lock."""
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the file to this release's schema. A repeat changes nothing."""
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > ddl.SCHEMA_VERSION:
+        raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
+    for number in range(found, ddl.SCHEMA_VERSION):
+        for statement in MIGRATIONS[number]:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {ddl.SCHEMA_VERSION}")
+
+
+def create_tables() -> Iterator[str]:
+    """Tables, indexes, and the triggers that refuse backward moves."""
+    for table in TABLES:
+        yield ddl.create(table, text="TEXT", integer="INTEGER")
+    yield from ddl.INDEXES
+    for table in ddl.moving():
+        yield (
+            f"CREATE TRIGGER {table.name}_moves BEFORE UPDATE ON {table.name} WHEN {ddl.backward(table)} "
+            f"BEGIN SELECT RAISE(ABORT, 'backward move of {table.name}'); END"
+        )
+
+
+def refuse_changes() -> Iterator[str]:
+    """The triggers that make a table append-only, also against INSERT OR REPLACE, which fires no delete trigger."""
+    for table in ddl.append_only():
+        same = " AND ".join(f"{name} = NEW.{name}" for name in table.key)
+        for event in ("UPDATE", "DELETE"):
+            yield (
+                f"CREATE TRIGGER {table.name}_no_{event.lower()} BEFORE {event} ON {table.name} "
+                f"BEGIN SELECT RAISE(ABORT, '{table.name} is append-only'); END"
+            )
+        yield (
+            f"CREATE TRIGGER {table.name}_no_replace BEFORE INSERT ON {table.name} "  # noqa: S608 - names of ours
+            f"WHEN EXISTS (SELECT 1 FROM {table.name} WHERE {same}) BEGIN SELECT RAISE(IGNORE); END"
+        )
+
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((*create_tables(), *refuse_changes()),)
+
+
+def refused(reason: str) -> HakiriError:
+    """What a trigger or a constraint said, as the error it stands for."""
+    if "backward move" in reason:
+        return BackwardMove(
+            noun=reason.rsplit(maxsplit=1)[-1].removesuffix("s"), before="its state", after="the one asked for"
+        )
+    return Bug(kind="the catalog's own constraint", detail=reason)
+
+
+@contextmanager
+def translated(store: str) -> Iterator[None]:
+    """SQLite's errors in our words."""
+    try:
+        yield
+    except sqlite3.IntegrityError as cause:
+        raise refused(str(cause)) from cause
+    except (sqlite3.OperationalError, sqlite3.ProgrammingError) as cause:
+        raise CatalogUnavailable(store=store, reason=str(cause)) from cause

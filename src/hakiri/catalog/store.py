@@ -1,0 +1,63 @@
+"""The verbs are written once, because a store gives them one thing: a transaction that happens or does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from hakiri.catalog.tables import Table, Value
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+
+
+class Session(Protocol):
+    """A transaction under way. Statements bind `:name` and every change ends in RETURNING *."""
+
+    def rows(self, statement: str, **values: Value) -> list[Row]:
+        """Run the statement and give its rows."""
+        ...
+
+    def many(self, statement: str, values: Iterable[Mapping[str, Value]]) -> list[Row]:
+        """Run the statement once per set of values, and give all rows."""
+        ...
+
+    def pick(self, statement: str, **values: Value) -> list[Row]:
+        """Select rows to change, passing over those another transaction is changing."""
+        ...
+
+    def hold(self, name: str) -> None:
+        """Until this transaction ends, no other gets past a `hold` of the same name."""
+        ...
+
+
+class Store(Protocol):
+    """Where rows are kept. Whatever a body raises undoes the body; it may be run again, so it changes nothing else."""
+
+    def write(
+        self,
+        table: Table,
+        body: Callable[[Session], T],
+        *,
+        reads: tuple[Table, ...] = (),
+        buckets: frozenset[int] | None = None,
+    ) -> T:
+        """Run a body that changes rows of this one table, all or none, and reads the others.
+
+        What the others hold is at least as new as what `table` holds. `buckets` narrows `table` to what is needed.
+        """
+        ...
+
+    def read(
+        self, tables: tuple[Table, ...], body: Callable[[Session], T], *, buckets: frozenset[int] | None = None
+    ) -> T:
+        """Run a body that only reads, seeing every write that ended before."""
+        ...
+
+    def progress(self, pipeline: str | None) -> list[Row]:
+        """Counts of current chunks per pipeline and status: pipeline_id, status, chunks, row_count, byte_count."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open. A repeat does nothing."""
+        ...

@@ -1,0 +1,107 @@
+"""A catalog row has the same columns in every backend, because all of them build their tables from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zlib import crc32
+
+from hakiri.model.moves import CHUNK_MOVES, LANDING_MOVES, RUN_MOVES, Move
+
+Value = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The columns of one table. Nothing is null: '' and 0 stand for nothing, so keys always compare."""
+
+    name: str
+    key: tuple[str, ...]
+    texts: tuple[str, ...]
+    ints: tuple[str, ...]
+    moves: tuple[Move, ...] = ()
+    append_only: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.texts, *self.ints)
+
+
+def table(
+    name: str, *, key: str, texts: str, ints: str = "", moves: tuple[Move, ...] = (), append_only: bool = False
+) -> Table:
+    """A table, its column names given as words. `bucket` is where Delta keeps the row, and every table has it."""
+    return Table(name, tuple(key.split()), tuple(texts.split()), (*ints.split(), "bucket"), moves, append_only)
+
+
+_CHUNK_TEXTS = (
+    "pipeline_id table_name chunk_id lower_bound upper_bound predicate status holder leased_until not_before error "
+    "reason path fingerprint cursor_committed updated_at"
+)
+_CHUNK_INTS = "generation ordinal attempt fence failures lease_ms row_count byte_count"
+_CHUNK_KEY = "pipeline_id table_name chunk_id generation"
+
+PIPELINES = table("pipelines", key="pipeline_id", texts="pipeline_id phase updated_at", ints="parallelism max_attempts")
+CHUNKS = table("chunks", key=_CHUNK_KEY, texts=_CHUNK_TEXTS, ints=_CHUNK_INTS, moves=CHUNK_MOVES)
+ARCHIVE = table("archive", key=_CHUNK_KEY, texts=_CHUNK_TEXTS, ints=_CHUNK_INTS)
+LANDINGS = table(
+    "landings",
+    key="pipeline_id table_name number",
+    texts="pipeline_id table_name status chunks holder leased_until cursor_value reason updated_at",
+    ints="number fence lease_ms version",
+    moves=LANDING_MOVES,
+)
+CURSORS = table(
+    "cursors",
+    key="pipeline_id table_name",
+    texts="pipeline_id table_name cursor_json updated_at",
+    ints="landing",
+)
+SNAPSHOTS = table(
+    "snapshots",
+    key="pipeline_id table_name landing",
+    texts="pipeline_id table_name runs sidecars committed_at",
+    ints="landing version",
+)
+SCHEMAS = table(
+    "schemas",
+    key="pipeline_id table_name version",
+    texts="pipeline_id table_name schema_json applied_at",
+    ints="version",
+)
+LINEAGE = table(
+    "lineage",
+    key="run_id record_id source_run_id kind",
+    texts="run_id record_id source_run_id kind reason recorded_at",
+    append_only=True,
+)
+RUNS = table(
+    "runs",
+    key="run_id",
+    texts="run_id pipeline_id status started_at finished_at error",
+    ints="row_count byte_count",
+    moves=RUN_MOVES,
+)
+EPOCHS = table("epochs", key="project tenant principal_class", texts="project tenant principal_class", ints="epoch")
+
+TABLES = (PIPELINES, CHUNKS, ARCHIVE, LANDINGS, CURSORS, SNAPSHOTS, SCHEMAS, LINEAGE, RUNS, EPOCHS)
+
+BUCKET_ROWS = 1_000
+"""How many rows of one table a Delta MERGE rewrites at the most, whatever the table's size."""
+
+_SPREAD = 64
+
+
+def numbered_bucket(name: str, number: int) -> int:
+    """The bucket of the row with this number: as many buckets as there are thousands, apart per name."""
+    return number // BUCKET_ROWS * _SPREAD + named_bucket(name)
+
+
+def named_bucket(name: str) -> int:
+    """The bucket of a row that is found by its name."""
+    return crc32(name.encode()) % _SPREAD
+
+
+def insert(into: Table) -> str:
+    """The statement that adds a row of this table, and does nothing where its key is taken."""
+    values = ", ".join(f":{column}" for column in into.columns)
+    return f"INSERT INTO {into.name} ({', '.join(into.columns)}) VALUES ({values}) ON CONFLICT DO NOTHING RETURNING *"  # noqa: S608 - names of ours

@@ -1,0 +1,36 @@
+"""`hakiri doctor`: one line for each thing it looked at, as it is looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from hakiri.cli.output import plain, say, say_json
+from hakiri.run.doctor import Finding, Health, examine
+from hakiri.settings import from_environment
+from hakiri.wiring import clock, looks
+
+_MARKS = {Health.WELL: "[green]ok[/green]    ", Health.ILL: "[red]failed[/red]", Health.UNKNOWN: "[dim]-[/dim]     "}
+
+
+def examine_project(project: Path | None, *, as_json: bool, verbose: bool) -> None:
+    findings = []
+    for finding in examine(looks(from_environment(project=project, verbose=verbose)), clock()):
+        findings.append(finding)
+        if not as_json:
+            _tell(finding)
+    healthy = all(finding.health is Health.WELL for finding in findings)
+    if as_json:
+        say_json({"ok": healthy, "findings": [finding.as_json() for finding in findings]})
+    elif healthy:
+        say(f"[green]ok[/green]: {len(findings)} things looked at, all well")
+    if not healthy:
+        raise typer.Exit(1)
+
+
+def _tell(finding: Finding) -> None:
+    first, *rest = finding.detail.splitlines() or [""]
+    say(f"{_MARKS[finding.health]}  {finding.name:<24} {finding.seconds:6.1f} s  {plain(first)}")
+    for line in rest:
+        say(f"        {plain(line)}")

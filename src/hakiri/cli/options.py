@@ -1,0 +1,29 @@
+"""Options that several commands share are spelt once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class FileFormat(StrEnum):
+    """The two formats of a manifest."""
+
+    JSON = "json"
+    TOML = "toml"
+
+
+ProjectOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--project",
+        metavar="DIR",
+        help="The project's folder. Otherwise this folder, its manifests/, or one above.",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show Spark's own log as well.")]

@@ -1,0 +1,51 @@
+"""Output is text for people, coloured only on a terminal, or JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hakiri.errors import mask
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def say(text: str = "") -> None:
+    """Print one line for a person."""
+    console().print(mask(text), markup=True, highlight=False, soft_wrap=True)
+
+
+def say_json(value: Any) -> None:
+    """Print a value for a program."""
+    sys.stdout.write(mask(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
+
+
+def say_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows under heads."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for row in rows:
+        table.add_row(*(mask(cell) for cell in row))
+    console().print(table)
+
+
+def plain(text: str) -> str:
+    """Text that holds no markup, whatever is in it."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def console() -> Console:
+    """The terminal, or the pipe, that this process writes to."""
+    from rich.console import Console
+
+    return Console(soft_wrap=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+
+
+_PIPE_WIDTH = 120

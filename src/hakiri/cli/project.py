@@ -1,0 +1,42 @@
+"""The commands that look at a project as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hakiri.cli.output import plain, say, say_json
+from hakiri.errors import as_json as error_json
+from hakiri.errors import render
+from hakiri.run import manifest
+from hakiri.run.init import init_project
+from hakiri.settings import from_environment
+from hakiri.wiring import workplace
+
+
+def check_manifests(project: Path | None, *, as_json: bool) -> None:
+    found = workplace(from_environment(project=project)).read()
+    names = list(found.pipelines)
+    if as_json:
+        warnings = [error_json(warning) for warning in found.warnings]
+        say_json({"ok": True, "project": found.spec.project.name, "pipelines": names, "warnings": warnings})
+        return
+    for warning in found.warnings:
+        say(f"[yellow]{plain(render(warning))}[/yellow]\n")
+    count = f"{len(names)} {'pipeline' if len(names) == 1 else 'pipelines'}"
+    say(f"[green]ok[/green]: project {found.spec.project.name}, {count}: {', '.join(names) or 'none yet'}")
+
+
+def init_folder(folder: Path) -> None:
+    settings = from_environment()
+    for path in init_project((settings.cwd / folder).absolute(), shown_from=settings.cwd):
+        say(f"  wrote {plain(path)}")
+    say(f"[green]ok[/green]: now [bold]cd {plain(str(folder))}[/bold] and [bold]hakiri check[/bold]")
+
+
+def export_schemas(project: Path | None, folder: Path | None, *, as_json: bool) -> None:
+    written = manifest.export_schemas(workplace(from_environment(project=project)), folder)
+    if as_json:
+        say_json({"ok": True, "written": written})
+        return
+    for path in written:
+        say(f"  wrote {plain(path)}")

@@ -1,0 +1,51 @@
+"""Databricks gives the session: inside a runtime the one it already has, outside through databricks-connect."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from hakiri.engine.address import show_remote
+from hakiri.engine.foreign import first_line, spark_errors
+from hakiri.errors import SessionFailed, SessionUnreachable, mask
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def is_runtime() -> bool:
+    """This process runs on a Databricks cluster or on serverless compute."""
+    return "DATABRICKS_RUNTIME_VERSION" in os.environ
+
+
+def has_client() -> bool:
+    """databricks-connect is installed, which replaces the embedded Spark."""
+    return find_spec("databricks") is not None and find_spec("databricks.connect") is not None
+
+
+def open_runtime() -> SparkSession:
+    """The session of the runtime. A repeat gives the same one. Raises SessionFailed."""
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    except spark_errors() as cause:
+        raise SessionFailed(reason=f"the runtime gave no session: {first_line(cause)}") from cause
+
+
+def open_workspace(remote: str | None) -> SparkSession:
+    """A session through databricks-connect: at this address, else where the user's Databricks configuration points.
+
+    A repeat gives the same one. A cluster that sleeps is woken, which takes minutes. Raises SessionUnreachable.
+    """
+    from databricks.connect import DatabricksSession
+
+    shown = show_remote(remote) if remote else "the configured Databricks workspace"
+    builder = DatabricksSession.builder.remote(remote) if remote else DatabricksSession.builder
+    try:
+        session: SparkSession = builder.getOrCreate()
+        _ = session.version
+    except Exception as cause:  # the client raises bare exceptions
+        raise SessionUnreachable(remote=shown, reason=mask(first_line(cause))) from cause
+    return session

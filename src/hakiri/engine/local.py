@@ -1,0 +1,40 @@
+"""An embedded session needs nothing but the installed packages: Java, jars and class archive are seen to here."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from hakiri.engine.archive import archive_for, build_at_exit, discard, use
+from hakiri.engine.jars import provide_jars
+from hakiri.engine.java import find_java
+from hakiri.engine.launch import has_jvm_died, launch
+from hakiri.engine.log import Log
+from hakiri.engine.settings import EngineSettings
+from hakiri.errors import SessionFailed
+
+
+def open_local(settings: EngineSettings, log: Log) -> SparkSession:
+    """A session in a JVM of this process. Raises JavaMissing, JarsUnavailable or SessionFailed."""
+    java = find_java(settings.cache_dir)
+    jars = provide_jars(settings, java)
+    archive = archive_for(settings.cache_dir, java=java, jars=jars)
+    options = use(archive) if _wants_archive(settings) else ()
+    try:
+        session = launch(settings, java=java, jars=jars, log=log, jvm_options=options).session
+    except SessionFailed:
+        if not options:
+            raise
+        if has_jvm_died():  # half-way, so the next process must do without the archive
+            discard(archive)
+            raise
+        # Before it could say a word. The archive is to blame only if the start succeeds without it.
+        session = launch(settings, java=java, jars=jars, log=log).session
+        discard(archive)
+    if _wants_archive(settings) and not archive.is_sealed():
+        build_at_exit(archive, settings)
+    return session
+
+
+def _wants_archive(settings: EngineSettings) -> bool:
+    # An archive fits one class path, and a user's own additions would make it another.
+    return settings.archive and "spark.driver.extraClassPath" not in settings.conf

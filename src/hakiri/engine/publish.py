@@ -1,0 +1,73 @@
+"""A file in the cache is there whole or not at all, and one process at a time makes it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def publish(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """The file holds this content. A repeat with the same content writes nothing."""
+    if path.is_file() and path.read_bytes() == content and path.stat().st_mode & 0o777 == mode:
+        return
+    with _staged(path) as staged:
+        staged.write_bytes(content)
+        staged.chmod(mode)
+
+
+def publish_copy(source: Path, path: Path) -> None:
+    """The file holds what the source holds. Whoever has the old one open keeps reading the old one."""
+    with _staged(path) as staged:
+        shutil.copyfile(source, staged)
+        staged.chmod(0o644)
+
+
+@contextmanager
+def held(lock: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock, then hold it. The kernel frees it when its holder dies."""
+    with _opened(lock) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def held_if_free(lock: Path) -> Iterator[bool]:
+    """Hold the lock if nobody does; tells whether it is ours."""
+    with _opened(lock) as descriptor:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+@contextmanager
+def _opened(lock: Path) -> Iterator[int]:
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _staged(path: Path) -> Iterator[Path]:
+    """A file beside the final one, which takes its name when the block ends well and vanishes when it does not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(descriptor)
+    staged = Path(name)
+    try:
+        yield staged
+        with staged.open("rb") as written:
+            os.fsync(written.fileno())
+        staged.replace(path)
+    finally:
+        staged.unlink(missing_ok=True)

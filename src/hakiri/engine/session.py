@@ -1,0 +1,115 @@
+"""There is one way to a Spark session, and one session in a process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from threading import Lock
+from typing import TYPE_CHECKING, assert_never
+
+from hakiri.engine.databricks import has_client, is_runtime, open_runtime, open_workspace
+from hakiri.engine.foreign import first_line, spark_errors
+from hakiri.engine.log import Log, capture_python, open_log
+from hakiri.engine.settings import EngineSettings
+from hakiri.errors import SessionFailed, SessionUnreachable, SparkMissing
+from hakiri.model.session import SessionKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def open_session(settings: EngineSettings) -> SparkSession:
+    """The session of this process, started if need be.
+
+    A repeat gives the same session while it lives, whatever its settings say; after a stop, a new one.
+    Raises SparkMissing, JavaMissing, JarsUnavailable, SessionFailed or SessionUnreachable.
+    """
+    with _held.lock:
+        if _held.session is None or _is_stopped(_held.session):
+            _held.session = _start(settings)
+        return _held.session
+
+
+def close_session() -> None:
+    """No session is open. A repeat does nothing. The JVM of an embedded one lives on until the process ends."""
+    with _held.lock:
+        if _held.session is not None and not _is_stopped(_held.session):
+            _held.session.stop()
+        _held.session = None
+
+
+def choose_kind(settings: EngineSettings) -> SessionKind:
+    """The kind that is asked for; for `auto`, a runtime's own session before a remote one before an embedded one."""
+    if settings.kind is not SessionKind.AUTO:
+        return settings.kind
+    if is_runtime():
+        return SessionKind.DATABRICKS
+    if settings.remote or has_client():
+        return SessionKind.CONNECT
+    return SessionKind.LOCAL
+
+
+@dataclass(slots=True)
+class _Held:
+    lock: Lock
+    session: SparkSession | None = None
+    log: Log | None = None
+
+
+_held = _Held(Lock())
+
+
+def _start(settings: EngineSettings) -> SparkSession:
+    if find_spec("pyspark") is None:
+        raise SparkMissing()
+    match choose_kind(settings):
+        case SessionKind.LOCAL:
+            from hakiri.engine.local import open_local
+
+            return open_local(settings, _log(settings))
+        case SessionKind.CONNECT:
+            _log(settings)
+            return _configured(_open_connect(settings), settings)
+        case SessionKind.DATABRICKS:  # whose own logs have it all, and whose notebook's warnings are not ours to hide
+            return _configured(open_runtime(), settings)
+        case SessionKind.AUTO:
+            raise AssertionError("auto was resolved by choose_kind")
+        case never:
+            assert_never(never)
+
+
+def _log(settings: EngineSettings) -> Log:
+    """The log of this process: one file, opened with its first session."""
+    if _held.log is None:
+        try:
+            _held.log = open_log(settings.logs(), verbose=settings.verbose)
+        except OSError as cause:
+            raise SessionFailed(reason=f"no log can be written in {settings.logs()}: {cause.strerror}") from cause
+        capture_python(_held.log)
+    return _held.log
+
+
+def _open_connect(settings: EngineSettings) -> SparkSession:
+    if has_client():
+        return open_workspace(settings.remote)
+    if settings.remote is None:
+        raise SessionUnreachable(remote="no address", reason="none is given")
+    from hakiri.engine.connect import open_remote
+
+    return open_remote(settings.remote, verbose=settings.verbose)
+
+
+def _configured(session: SparkSession, settings: EngineSettings) -> SparkSession:
+    """The session with our time zone, and the user's settings as far as a running session takes them."""
+    for key, value in {"spark.sql.session.timeZone": "UTC", **settings.conf}.items():
+        try:
+            session.conf.set(key, value)
+        except spark_errors() as cause:
+            raise SessionFailed(reason=f"the session does not take `{key}`: {first_line(cause)}") from cause
+    return session
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    if hasattr(session, "is_stopped"):  # over Connect
+        return bool(session.is_stopped)
+    return getattr(session.sparkContext, "_jsc", None) is None

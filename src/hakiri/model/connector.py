@@ -1,0 +1,26 @@
+"""What can be known of a connector without its driver and without its source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hakiri.errors import BadConfig
+from hakiri.model.source import CursorKind
+
+
+def _no_problems(_config: Mapping[str, Any]) -> tuple[BadConfig, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorFacts:
+    """How a connector walks its source, and what it finds wrong with a config."""
+
+    cursor_kind: CursorKind | None = None
+    problems: Callable[[Mapping[str, Any]], tuple[BadConfig, ...]] = _no_problems
+
+
+Connectors = Mapping[str, ConnectorFacts]
+"""The installed connectors, by name."""

@@ -1,0 +1,135 @@
+"""What the catalog keeps beside the chunks: runs, phases, landings, cursors, schemas, snapshots, lineage, epochs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from hakiri.model.chunk import ChunkKey, TableKey
+
+
+class Phase(StrEnum):
+    """What a pipeline is doing with its source."""
+
+    PLANNING = "planning"
+    BACKFILLING = "backfilling"
+    STREAMING = "streaming"
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A registered pipeline and the limits every worker keeps to."""
+
+    pipeline: str
+    parallelism: int = 1
+    max_attempts: int = 3
+    phase: Phase = Phase.PLANNING
+
+
+class LandingStatus(StrEnum):
+    """How far a landing came."""
+
+    RESERVED = "reserved"
+    LANDED = "landed"
+    ABANDONED = "abandoned"  # given up before anything was written; its number is not used again
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """One commit of one table: numbered before it is written, so that a replay is known for one (G4)."""
+
+    table: TableKey
+    number: int
+    chunks: tuple[ChunkKey, ...]
+    status: LandingStatus
+    holder: str = ""
+    fence: int = 0
+    leased_until: datetime | None = None
+    version: int | None = None  # the Delta version it became
+    cursor: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a table has been read, as its connector writes it, and the landing that brought it there (G5)."""
+
+    table: TableKey
+    value: str
+    landing: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaVersion:
+    """One step of a table's schema history; versions are 1, 2, 3 without a gap."""
+
+    table: TableKey
+    version: int
+    schema_json: str
+    applied_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """A file a snapshot rests on, known by size and content."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state of a table that readers may use, with every file it names durable."""
+
+    table: TableKey
+    landing: int
+    version: int
+    runs: tuple[str, ...]
+    sidecars: tuple[Sidecar, ...]
+    committed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LineageEdge:
+    """Where a record came from, and why. Never changed, never removed."""
+
+    run: str
+    record: str
+    source_run: str
+    kind: str
+    reason: str = ""
+
+
+class RunStatus(StrEnum):
+    """How a run ended, or that it has not."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One invocation for one pipeline."""
+
+    run: str
+    pipeline: str
+    status: RunStatus
+    started_at: datetime
+    finished_at: datetime | None = None
+    rows: int = 0
+    bytes: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class EpochScope:
+    """Whose tokens an epoch revokes."""
+
+    project: str
+    tenant: str = ""
+    principal_class: str = ""

@@ -1,0 +1,67 @@
+"""What an attempt at a chunk left behind: files that are complete, counted and known by their content (G3, G6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from hakiri.model.chunk import ChunkKey
+from hakiri.model.key import KeyValue
+
+RUN_COLUMN = "_hakiri_run_id"
+CHUNK_COLUMN = "_hakiri_chunk_id"
+INGESTED_COLUMN = "_hakiri_ingested_at"
+HASH_COLUMN = "_hakiri_hash"
+PROVENANCE = (RUN_COLUMN, CHUNK_COLUMN, INGESTED_COLUMN, HASH_COLUMN)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Where every row that was read went. No row is in two of the counts, and none is in neither (G6)."""
+
+    read: int = 0
+    staged: int = 0
+    quarantined: int = 0
+    filtered: int = 0
+    deduplicated: int = 0
+
+    @property
+    def is_balanced(self) -> bool:
+        return self.read == self.staged + self.quarantined + self.filtered + self.deduplicated
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            read=self.read + other.read,
+            staged=self.staged + other.staged,
+            quarantined=self.quarantined + other.quarantined,
+            filtered=self.filtered + other.filtered,
+            deduplicated=self.deduplicated + other.deduplicated,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """One sealed Parquet file; the path is relative to the table's Delta root."""
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagedChunk:
+    """Everything one attempt wrote. The catalog's row, not this, says whether it counts."""
+
+    chunk: ChunkKey
+    run: str
+    node: str
+    attempt: int
+    folder: str  # relative to the table's Delta root
+    schema: pa.Schema  # of the files, provenance columns included
+    files: tuple[StagedFile, ...]
+    quarantine: tuple[StagedFile, ...]
+    tally: Tally
+    cursor_low: KeyValue | None = None
+    cursor_high: KeyValue | None = None

@@ -1,0 +1,1 @@
+"""The verbs: what a door can ask for."""

@@ -1,0 +1,66 @@
+"""A project's surroundings are looked at one by one, and each finding says what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hakiri.errors import HakiriError, as_json, render
+from hakiri.model.clock import Clock
+
+
+class Health(StrEnum):
+    """What a look found."""
+
+    WELL = "ok"
+    ILL = "failed"
+    UNKNOWN = "not looked at"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One thing to look at. `at` returns what it saw, or raises what is wrong with it."""
+
+    name: str
+    at: Callable[[], str]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one look found, and how long it took."""
+
+    name: str
+    health: Health
+    seconds: float
+    detail: str
+    error: HakiriError | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "health": self.health.value,
+            "seconds": round(self.seconds, 3),
+            "detail": self.detail,
+            "error": as_json(self.error) if self.error else None,
+        }
+
+
+def examine(looks: Iterable[Look], clock: Clock) -> Iterator[Finding]:
+    """Look at one thing after the other; what needs something that failed is not looked at."""
+    missing: set[str] = set()
+    for look in looks:
+        lacking = [name for name in look.needs if name in missing]
+        if lacking:
+            missing.add(look.name)
+            yield Finding(look.name, Health.UNKNOWN, 0.0, f"needs {lacking[0]}")
+            continue
+        started = clock.now()
+        try:
+            detail, error = look.at(), None
+        except HakiriError as failure:
+            missing.add(look.name)
+            detail, error = render(failure), failure
+        seconds = (clock.now() - started).total_seconds()
+        yield Finding(look.name, Health.ILL if error else Health.WELL, seconds, detail, error)

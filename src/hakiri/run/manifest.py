@@ -1,0 +1,157 @@
+"""Manifests are read, shown and changed through these verbs, whichever door asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hakiri.errors import EditRefused, PipelineNotFound, ProjectNotFound
+from hakiri.model.connector import Connectors
+from hakiri.model.edited import Edited
+from hakiri.spec.assign import assign, parse_path, parse_value
+from hakiri.spec.document import Format, parse_document
+from hakiri.spec.edit import Editor
+from hakiri.spec.faults import guess
+from hakiri.spec.read import PROJECT_FILE, Definition, Project, find_project, read_project, shown_path
+from hakiri.spec.schema import schemas
+from hakiri.spec.toml_text import render_table
+from hakiri.spec.write import replace_file
+
+SCHEMA_FOLDER = Path(".hakiri/schema")
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where a command was called, and which connectors are installed there."""
+
+    cwd: Path
+    project: Path | None
+    connectors: Connectors
+
+    def root(self) -> Path:
+        """The project's folder. Raises ProjectNotFound."""
+        if self.project is None:
+            return find_project(self.cwd)
+        folder = (self.cwd / self.project).absolute()
+        for candidate in (folder, folder / "manifests"):
+            if (candidate / PROJECT_FILE).is_file():
+                return candidate
+        raise ProjectNotFound(looked_in=(str(self.project),))
+
+    def read(self) -> Project:
+        """The whole project, checked. Raises InvalidProject with everything that is wrong."""
+        return read_project(self.root(), connectors=self.connectors, shown_from=self.cwd)
+
+    def editor(self) -> Editor:
+        return Editor(root=self.root(), connectors=self.connectors, shown_from=self.cwd)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One line of `hakiri pipeline list`."""
+
+    id: str
+    connector: str
+    tables: tuple[str, ...]
+    schedule: str | None
+    mode: str
+    file: str
+    line: int | None
+
+
+def summarize(project: Project) -> list[Summary]:
+    """One line for each pipeline."""
+    return [_summary(definition) for definition in project.pipelines.values()]
+
+
+def find_pipeline(project: Project, name: str) -> Definition:
+    """The pipeline with this id. Raises PipelineNotFound."""
+    if name not in project.pipelines:
+        known = tuple(project.pipelines)
+        raise PipelineNotFound(pipeline=name, known=known, guess=guess(name, known))
+    return project.pipelines[name]
+
+
+def spell_out(definition: Definition) -> dict[str, Any]:
+    """The pipeline with every default that is in force. References stay references."""
+    dumped: dict[str, Any] = definition.spec.model_dump(mode="json")
+    return {("schema" if key == "schema_policy" else key): value for key, value in dumped.items()}
+
+
+def as_toml(definition: Definition) -> str:
+    """The pipeline as it is written, in TOML."""
+    return render_table(definition.written.data)
+
+
+def parse_pipeline(text: str, *, shown: str) -> dict[str, Any]:
+    """A pipeline in JSON as data. Raises UnreadableManifest with the line at fault."""
+    document = parse_document(text.encode(), path=Path("pipeline.json"), shown=shown)
+    return {key: value for key, value in document.data.items() if key != "$schema"}
+
+
+def create_pipeline(place: Workplace, data: Mapping[str, Any], *, sets: Sequence[str], to: Format) -> Edited:
+    """Add a pipeline, with `key=value` assignments made to its data first."""
+    filled = json.loads(json.dumps(data))
+    for path, value in _assignments(sets).items():
+        try:
+            assign(filled, path, value)
+        except ValueError as wrong:
+            raise EditRefused(reason=str(wrong)) from wrong
+    return place.editor().create(filled, to)
+
+
+def edit_pipeline(place: Workplace, name: str, *, sets: Sequence[str], unsets: Sequence[str]) -> Edited:
+    """Make `key=value` assignments to a pipeline and take keys away from it."""
+    return place.editor().edit(name, _assignments(sets), [_path(text) for text in unsets])
+
+
+def convert_pipeline(place: Workplace, name: str, *, to: Format) -> Edited:
+    """Write a pipeline in the other format."""
+    return place.editor().convert(name, to)
+
+
+def export_schemas(place: Workplace, folder: Path | None) -> list[str]:
+    """Write the JSON Schemas into a folder, the project's own by default. A repeat writes the same files."""
+    target = place.cwd / folder if folder else place.root() / SCHEMA_FOLDER
+    written = []
+    for name, schema in schemas().items():
+        path = target / name
+        content = (json.dumps(schema, indent=2, ensure_ascii=False) + "\n").encode()
+        shown = shown_path(path, place.cwd)
+        replace_file(path, content, expected=path.read_bytes() if path.exists() else None, shown=shown)
+        written.append(shown)
+    return written
+
+
+def _summary(definition: Definition) -> Summary:
+    spec, place = definition.spec, definition.written.place
+    modes = {(table.load or spec.load).mode.value for table in spec.tables}
+    return Summary(
+        id=spec.id,
+        connector=spec.source.connector,
+        tables=tuple(table.name for table in spec.tables),
+        schedule=str(spec.schedule) if spec.schedule else None,
+        mode=", ".join(sorted(modes)),
+        file=place.file,
+        line=place.line,
+    )
+
+
+def _assignments(texts: Sequence[str]) -> dict[tuple[str | int, ...], Any]:
+    found = {}
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator:
+            raise EditRefused(reason=f"`{text}` is no assignment", advice="write it as key=value")
+        found[_path(key.strip())] = parse_value(value.strip())
+    return found
+
+
+def _path(text: str) -> tuple[str | int, ...]:
+    try:
+        return parse_path(text)
+    except ValueError as wrong:
+        raise EditRefused(reason=str(wrong)) from wrong

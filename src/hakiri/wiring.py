@@ -1,0 +1,168 @@
+"""Settings become the parts a verb needs; only this file knows which adapters there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
+from hakiri.catalog.port import Catalog
+from hakiri.engine.jars import provide_jars
+from hakiri.engine.java import find_java
+from hakiri.engine.probe import STEPS, probe
+from hakiri.engine.session import choose_kind
+from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
+from hakiri.errors import HakiriError, NoLocalCatalog
+from hakiri.extract.connectors import registry
+from hakiri.extract.connectors.port import Connector
+from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.session import SessionKind
+from hakiri.run.doctor import Look
+from hakiri.run.manifest import Workplace
+from hakiri.run.source import source_table
+from hakiri.run.surroundings import looks_around
+from hakiri.settings import Settings
+from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.project import CatalogBackend, EngineSection
+from hakiri.spec.read import Project
+from hakiri.spec.reference import resolve
+
+
+def workplace(settings: Settings) -> Workplace:
+    """Where the command was called, with the connectors that are installed."""
+    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts())
+
+
+def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
+    """What the project and the environment say about Spark. Raises UnresolvedReference."""
+    section = project.spec.engine if project else EngineSection()
+    said = resolve({"remote": section.remote, "conf": section.conf}, settings.look_up)
+    defaults = EngineSettings()
+    return EngineSettings(
+        kind=section.kind,
+        remote=said["remote"] or defaults.remote,
+        cores=section.cores or default_cores(),
+        memory=section.memory,
+        conf=said["conf"],
+        log_dir=project.root / ".hakiri" / "logs" if project else None,
+        verbose=settings.verbose,
+    )
+
+
+def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Connector:
+    """The connector of a pipeline, with its references resolved.
+
+    Raises UnresolvedReference, ConnectorUnusable or BadConfig.
+    """
+    config = resolve(spec.source.config, settings.look_up)
+    return registry.open_connector(spec.source.connector, config, root=project.root)
+
+
+def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
+    """Where the project's catalog is. Raises UnresolvedReference, or NoLocalCatalog."""
+    section = project.spec.catalog
+    if section.backend is CatalogBackend.POSTGRES:
+        return PostgresServer(url=resolve(section.url, settings.look_up))
+    is_delta = section.backend is CatalogBackend.DELTA
+    written = section.path or f"{project.spec.context.path}/{'catalog' if is_delta else 'catalog.sqlite'}"
+    if "://" in written:
+        raise NoLocalCatalog(path=written, backend=section.backend.value)
+    path = project.root / written
+    return DeltaPath(path) if is_delta else SqliteFile(path)
+
+
+@contextmanager
+def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog | None]:
+    """The project's catalog, or None where nothing has made one yet: a look makes none."""
+    where = catalog_settings(settings, project)
+    if not _is_there(where):
+        yield None
+        return
+    catalog = open_catalog(where, clock=clock())
+    try:
+        yield catalog
+    finally:
+        catalog.close()
+
+
+def _is_there(where: CatalogSettings) -> bool:
+    match where:
+        case SqliteFile(path) | DeltaPath(path):
+            return path.exists()
+        case _:
+            return True
+
+
+def looks(settings: Settings) -> Iterator[Look]:
+    """Everything `hakiri doctor` looks at, the quick things first."""
+    try:
+        project = workplace(settings).read()
+    except HakiriError as wrong:
+        yield Look("manifests", _raising(wrong))
+        project = None  # Spark can be looked at all the same
+    if project:
+        yield from looks_around(project, settings.look_up)
+        yield Look("catalog", partial(_say_catalog, settings, project))
+        for definition in project.pipelines.values():
+            yield Look(f"source of {definition.spec.id}", partial(_say_source, settings, project, definition.spec))
+    try:
+        engine = engine_settings(settings, project)
+    except HakiriError as wrong:
+        yield Look("spark settings", _raising(wrong))
+        return
+    yield from _looks_at_spark(engine)
+
+
+def _raising(wrong: HakiriError) -> Callable[[], str]:
+    def look() -> str:
+        raise wrong
+
+    return look
+
+
+def _looks_at_spark(engine: EngineSettings) -> Iterator[Look]:
+    needs: tuple[str, ...] = ()
+    if choose_kind(engine) is SessionKind.LOCAL:
+        yield Look("java", lambda: _say_java(engine))
+        yield Look("delta jars", lambda: _say_jars(engine), needs=("java",))
+        needs = ("delta jars",)
+    steps = probe(engine)
+    for name in STEPS:
+        yield Look(f"spark: {name}", lambda: next(steps).detail, needs=needs)
+        needs = (f"spark: {name}",)
+
+
+def _say_catalog(settings: Settings, project: Project) -> str:
+    backend = project.spec.catalog.backend.value
+    with existing_catalog(settings, project) as catalog:
+        if catalog is None:
+            return f"{backend}, made at its first use"
+        return f"{backend}, pipelines known: {len(catalog.pipelines())}"
+
+
+def _say_source(settings: Settings, project: Project, spec: PipelineSpec) -> str:
+    source = connector(settings, project, spec)
+    answers = [source.probe(source_table(spec, table)) for table in spec.tables]
+    return "; ".join(dict.fromkeys(answers))
+
+
+def _say_java(engine: EngineSettings) -> str:
+    java = find_java(engine.cache_dir)
+    return f"Java {java.version} from {java.origin}"
+
+
+def _say_jars(engine: EngineSettings) -> str:
+    jars = provide_jars(engine, find_java(engine.cache_dir))
+    return ", ".join(jar.name for jar in jars)
+
+
+def log_folder() -> Path:
+    """Where a failure outside of any project is written down."""
+    return default_cache_dir() / "logs"
+
+
+def clock() -> Clock:
+    """The machine's clock."""
+    return SystemClock()

@@ -1,0 +1,119 @@
+"""What the Delta backend rests on: the commit, not the lock; and what it does for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from conformance.catalog.plans import plan, registered, seal_for, table_of
+from conformance.catalog.workers import drain, spawn
+from hakiri.catalog.delta import neighbours, rust, upkeep
+from hakiri.catalog.delta.replica import Changes
+from hakiri.catalog.delta.rust import DeltaCatalog
+from hakiri.catalog.delta.sole_writer import require_sole_writer
+from hakiri.errors import SecondWriter
+from hakiri.model.ledger import EpochScope
+
+WORKERS = 4
+
+Opens = Callable[[], DeltaCatalog]
+
+
+@pytest.fixture
+def opens(tmp_path: Path) -> Iterator[Opens]:
+    """Opens handles on one catalog, and closes them after the test."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(closing(DeltaCatalog(tmp_path)))
+
+
+def test_without_the_file_lock_every_chunk_is_still_dispatched_exactly_once(
+    opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbours, "PAUSES_SECONDS", ())
+    catalogs = [opens() for _ in range(WORKERS)]
+    registered(catalogs[0], "p", 40)
+    with ThreadPoolExecutor(WORKERS) as threads:
+        drained = [threads.submit(drain, each, "p", n, 3, completes=False) for n, each in enumerate(catalogs)]
+        given = [chunk for worker in drained for chunk, _ in worker.result()]
+    assert sorted(given) == [chunk.key.chunk for chunk in plan("p", 40)]
+
+
+def test_a_commit_whose_answer_was_lost_is_found_and_not_made_twice(
+    opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = opens()
+    scope = EpochScope("project")
+    assert catalog.bump_epoch(scope) == 1
+    merge = rust._merge
+
+    def lose_the_answer(handle: DeltaTable, changes: Changes, revision: int, name: str) -> None:
+        merge(handle, changes, revision, name)
+        raise DeltaError("connection reset")
+
+    monkeypatch.setattr(rust, "_merge", lose_the_answer)
+    assert catalog.bump_epoch(scope) == 2
+    monkeypatch.setattr(rust, "_merge", merge)
+    assert catalog.bump_epoch(scope) == 3
+
+
+def test_its_tables_are_compacted_checkpointed_and_vacuumed_by_themselves(
+    opens: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "COMPACT_EVERY", 6)
+    monkeypatch.setattr(upkeep, "VACUUM_EVERY", 12)
+    monkeypatch.setattr(upkeep, "VACUUM_HOURS", 0)
+    monkeypatch.setitem(rust.PROPERTIES, "delta.checkpointInterval", "5")
+    catalog = opens()
+    for number in range(12):
+        catalog.bump_epoch(EpochScope(f"project-{number}"))
+    table = DeltaTable(tmp_path / "epochs")
+    on_disk = {str(path) for path in (tmp_path / "epochs").rglob("*.parquet") if "_delta_log" not in path.parts}
+    assert len(table.file_uris()) == 1
+    assert on_disk == set(table.file_uris())
+    assert list((tmp_path / "epochs" / "_delta_log").glob("*.checkpoint.parquet"))
+    assert len(catalog.epochs()) == len(opens().epochs()) == 12
+
+
+def test_the_log_of_every_table_is_kept_for_more_than_a_day(opens: Opens, tmp_path: Path) -> None:
+    catalog = opens()
+    registered(catalog, "p", 1)
+    for name in ("pipelines", "chunks"):
+        properties = DeltaTable(tmp_path / name).metadata().configuration
+        assert properties["delta.logRetentionDuration"] == "interval 7 days"
+        assert properties["delta.isolationLevel"] == "Serializable"
+
+
+def test_an_archive_move_cut_in_half_loses_nothing_and_counts_nothing_twice(opens: Opens) -> None:
+    catalog = opens()
+    registered(catalog, "p", 2)
+    (lease,) = catalog.claim("p", node="a")
+    catalog.complete(lease, seal_for(lease))
+    catalog.finish_landing(catalog.reserve_landing(table_of("p"), [lease.chunk.key], node="a"), version=1)
+    write = catalog._store.write
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalog._store, "write", lambda table, body: write(table, body) if table.name == "archive" else 0)
+        catalog.archive("p")
+    (progress,) = catalog.progress("p")
+    assert (progress.done, progress.pending, progress.total) == (1, 1, 2)
+    assert len(catalog.chunks(table_of("p"))) == 2
+    assert catalog.archive("p") == 1
+    assert catalog.progress("p") == (progress,)
+
+
+def test_a_second_spark_application_is_refused_on_a_local_path(tmp_path: Path) -> None:
+    table = tmp_path / "my schema.db" / "chunks"
+    table.mkdir(parents=True)
+    location = table.as_uri()
+    require_sole_writer(location, "local-1")
+    require_sole_writer(location, "local-1")
+    spawn(require_sole_writer, location, "local-1").result()
+    with pytest.raises(SecondWriter) as refusal:
+        spawn(require_sole_writer, location, "local-2").result()
+    assert refusal.value.writer == "local-1"
+    require_sole_writer("s3://bucket/catalog/chunks", "local-2")

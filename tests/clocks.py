@@ -1,0 +1,39 @@
+"""Clocks that tests set, so that nothing has to wait."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from threading import Lock
+
+
+class ManualClock:
+    """A clock that moves when told, or when slept on."""
+
+    def __init__(self, start: datetime = datetime(2026, 5, 12, 8, 14, tzinfo=UTC)) -> None:
+        self._now = start
+        self._lock = Lock()
+
+    def now(self) -> datetime:
+        with self._lock:
+            return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        with self._lock:
+            self._now += timedelta(seconds=seconds)
+
+
+class SkewedClock:
+    """Another machine's clock: the same time, wrong by a constant."""
+
+    def __init__(self, true: ManualClock, seconds: float) -> None:
+        self._true = true
+        self._skew = timedelta(seconds=seconds)
+
+    def now(self) -> datetime:
+        return self._true.now() + self._skew
+
+    def sleep(self, seconds: float) -> None:
+        self._true.sleep(seconds)

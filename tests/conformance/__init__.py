@@ -1,0 +1,1 @@
+"""One suite per port: whoever passes it may stand behind the port."""

@@ -1,0 +1,1 @@
+"""What every catalog backend has to hold, whatever it is made of."""

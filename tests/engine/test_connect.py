@@ -1,0 +1,117 @@
+"""Over Spark Connect the same code runs, and a server that is not there is reported in seconds."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hakiri.engine.connect import open_remote
+from hakiri.engine.environment import launch_environment, spark_home
+from hakiri.engine.jars import provide_jars
+from hakiri.engine.java import find_java
+from hakiri.engine.launch import local_conf
+from hakiri.engine.settings import EngineSettings, default_cache_dir
+from hakiri.errors import SessionUnreachable, render
+
+TOKEN = "dapi-0123456789"
+
+PROBE = """
+import os, sys
+from pathlib import Path
+from hakiri.engine.probe import probe
+from hakiri.engine.session import open_session
+from hakiri.engine.settings import EngineSettings
+settings = EngineSettings(log_dir=Path(sys.argv[1]))
+print(*(step.name for step in probe(settings)))
+session = open_session(settings)
+print(type(session).__module__, session.conf.get("spark.sql.session.timeZone"))
+print(*(table.name for table in session.catalog.listTables()))
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real Spark Connect server on this machine."""
+    folder = tmp_path_factory.mktemp("server")
+    port = free_port()
+    settings = EngineSettings(memory="1g", conf={"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"})
+    java = find_java(default_cache_dir())
+    conf = local_conf(settings, jars=provide_jars(settings, java), logs=folder)
+    conf |= {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": str(port)}
+    command = [str(spark_home() / "bin" / "spark-submit")]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "spark-internal"], cwd=folder, env=launch_environment(java), stdout=log, stderr=log
+        )
+        try:
+            wait_until_open(port, process)
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_open(port: int, process: subprocess.Popen[bytes], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        with socket.socket() as knock:
+            if knock.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        threading.Event().wait(0.1)
+    raise AssertionError("the Spark Connect server did not start")
+
+
+def test_the_probe_passes_over_connect_and_nothing_but_its_own_words_is_printed(
+    server: str, run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    ran = run_python(PROBE, str(tmp_path / "logs"), cwd=tmp_path, environ=os.environ | {"SPARK_REMOTE": server})
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    assert ran.stdout.splitlines() == [
+        "start write merge read python",
+        "pyspark.sql.connect.session UTC",
+        "",
+    ]
+
+
+def test_a_server_that_is_not_there_is_reported_at_once_and_without_its_token() -> None:
+    port = free_port()
+    with pytest.raises(SessionUnreachable) as raised:
+        open_remote(f"sc://127.0.0.1:{port}/;token={TOKEN}", verbose=False)
+    assert raised.value.remote == f"sc://127.0.0.1:{port}"
+    assert raised.value.reason == "Connection refused"
+    assert TOKEN not in render(raised.value) + str(raised.value) + repr(raised.value)
+
+
+def test_something_that_listens_but_does_not_speak_is_reported_within_seconds() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        began = time.monotonic()
+        with pytest.raises(SessionUnreachable, match="did not answer as Spark Connect"):
+            open_remote(f"sc://127.0.0.1:{mute.getsockname()[1]}", verbose=False)
+        assert time.monotonic() - began < 15
+
+
+@pytest.mark.parametrize("address", ["local[2]", "https://host", "sc://", "sc://host:port"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(SessionUnreachable, match="an address looks like sc://host:port"):
+        open_remote(address, verbose=False)
+
+
+def test_a_name_that_no_machine_has_is_reported() -> None:
+    with pytest.raises(SessionUnreachable, match=r"no Spark session at sc://hakiri\.invalid:15002"):
+        open_remote("sc://hakiri.invalid", verbose=False)

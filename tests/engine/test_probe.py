@@ -1,0 +1,37 @@
+"""The probe does what Hakiri does, names each step, and leaves nothing behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hakiri.engine.probe import exercise
+from hakiri.errors import SessionFailed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def tables(spark: SparkSession) -> list[str]:
+    return [table.name for table in spark.catalog.listTables() if table.name.startswith("hakiri_probe")]
+
+
+def test_a_working_session_passes_every_step(spark: SparkSession) -> None:
+    steps = list(exercise(spark))
+    assert [step.name for step in steps] == ["write", "merge", "read", "python"]
+    assert all(step.seconds > 0 and step.detail for step in steps)
+    assert tables(spark) == []
+
+
+def test_a_probe_that_is_given_up_removes_its_table_too(spark: SparkSession) -> None:
+    steps = exercise(spark)
+    assert next(steps).name == "write"
+    assert len(tables(spark)) == 1
+    steps.close()
+    assert tables(spark) == []
+
+
+def test_a_step_that_fails_is_named(spark: SparkSession) -> None:
+    with pytest.raises(SessionFailed, match=r"the step `write` failed: .*SCHEMA_NOT_FOUND"):
+        list(exercise(spark, schema="no_such_schema"))

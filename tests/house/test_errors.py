@@ -1,0 +1,88 @@
+"""The error tree keeps its promises: codes used once, drawn, pickled whole, bounded, silent of secrets."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from collections.abc import Iterator
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+
+from hakiri import errors
+from hakiri.errors import HakiriError, Place, UnreadableManifest, WrongValue, as_json, conceal, render
+
+
+def leaves(kind: type[HakiriError] = HakiriError) -> Iterator[type[HakiriError]]:
+    for child in kind.__subclasses__():
+        if "code" in vars(child):
+            yield child
+        yield from leaves(child)
+
+
+SAMPLES: dict[str, Any] = {
+    "Place": Place("a.toml", 3),
+    "tuple[Place, ...]": (Place("a.toml", 3), Place("b.json", 1)),
+    "tuple[ManifestError, ...]": (WrongValue(place=Place("a.toml", 3), key="k", reason="r"),),
+    "tuple[str, ...]": ("one", "two"),
+    "str": "text",
+    "str | None": "text",
+    "int": 1,
+    "int | None": 1,
+    "float": 1.5,
+    "float | None": 1.5,
+}
+
+
+def sample(kind: type[HakiriError]) -> HakiriError:
+    hints = get_type_hints(kind)
+    return kind(**{field.name: _sample(str(field.type), hints[field.name]) for field in dataclasses.fields(kind)})
+
+
+def _sample(written: str, hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Literal else SAMPLES[written]
+
+
+KINDS = list(leaves())
+
+
+def test_no_code_is_used_twice() -> None:
+    codes = [kind.code for kind in KINDS]
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_error_is_drawn_in_the_tree(kind: type[HakiriError]) -> None:
+    drawn = [line.split() for line in (errors.__doc__ or "").splitlines()]
+    assert any(kind.__name__ in words and kind.code in words for words in drawn)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_error_crosses_a_process_border_whole(kind: type[HakiriError]) -> None:
+    error = sample(kind)
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 our own
+    assert type(again) is kind
+    assert render(again) == render(error)
+    assert as_json(again) == as_json(error)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_error_says_what_happened_in_one_line(kind: type[HakiriError]) -> None:
+    message = sample(kind).message()
+    assert message
+    assert "\n" not in message
+    assert not message.endswith(".")
+
+
+def test_a_rendered_error_is_bounded() -> None:
+    error = UnreadableManifest(place=Place("a.toml", 1), reason="x" * 1_000_000)
+    assert len(render(error)) < 3_000
+    assert len(as_json(error)["message"]) < 3_000
+
+
+def test_a_rendered_error_carries_no_secret() -> None:
+    conceal("correct-horse-battery")
+    error = WrongValue(
+        place=Place("a.toml", 1), key="k", reason="no: correct-horse-battery", advice="correct-horse-battery"
+    )
+    assert "horse" not in render(error) + str(as_json(error))

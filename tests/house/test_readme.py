@@ -1,0 +1,48 @@
+"""The README's tour is true: every command runs, in order, in a fresh copy, and prints what the README shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+REPO = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def tour() -> Iterator[tuple[str, str]]:
+    """Each command of the README's console blocks with the output shown below it."""
+    for block in BLOCK.findall((REPO / "README.md").read_text()):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+def alike(text: str) -> str:
+    """The text without what differs from run to run: times, sizes, versions, and white space at line ends."""
+    text = re.sub(r" +\d+\.\d s", "   N s", text)
+    text = re.sub(r"\d+ (?:GiB|MiB)", "N GiB", text)
+    text = re.sub(r"(?:Java|Spark|version) \d[\w.+-]*.*", "VERSION", text)
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def test_the_tour_runs_and_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    for name in ("manifests", "fixtures", "pyproject.toml", "README.md", "src"):
+        source = REPO / name
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns(".hakiri", "__pycache__"))
+        else:
+            shutil.copy(source, tmp_path / name)
+    # The environment is the one this test runs in: the copy is looked at, not installed.
+    environment = {**os.environ, "UV_NO_SYNC": "1", "UV_PROJECT_ENVIRONMENT": str(REPO / ".venv"), "COLUMNS": "120"}
+    environment.pop("VIRTUAL_ENV", None)
+    steps = list(tour())
+    assert steps
+    for command, shown in steps:
+        ended = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert alike(ended.stdout + ended.stderr) == alike(shown), command
