@@ -1,6 +1,6 @@
 """Hold every indirect dependency at one version, by `[tool.uv] constraint-dependencies`.
 
-uv run python .ci/pin.py
+uv run --no-project --with tomlkit,packaging python .ci/pin.py
 
 The lock file itself stays out of git, because it records download addresses. Packages that differ between the
 conflicting extras are pinned in those extras by hand.

@@ -59,6 +59,14 @@ HakiriError
 ├── ContextError                 HK5xx  where tables live
 │   ├── NotWritable              HK501
 │   └── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
+├── PlanError                    HK6xx  what is to be read, before anything is
+│   ├── PlanMoved                HK601  what a sealed plan rests on is no longer so
+│   ├── CursorColumnMissing      HK602
+│   ├── NoWindowForCursor        HK603  a window of time over a cursor that is none
+│   ├── UnfitForCursor           HK604  a lag or a start of another kind than the cursor
+│   ├── WindowTooSmall           HK605  more chunks than anyone could want
+│   ├── CursorUnreadable         HK606  a stored cursor of another make or type
+│   └── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -620,10 +628,10 @@ class BackwardMove(CatalogError):
 
 @dataclass(eq=False, kw_only=True)
 class PlanChanged(CatalogError):
-    """A chunk id that stands for another stretch of the source than it did."""
+    """A chunk id that stands for another stretch of the source: someone has planned this round first."""
 
     code = "HK308"
-    recovery = Recovery.REPORT
+    recovery = Recovery.YIELD
     pipeline: str
     chunk: str
 
@@ -1006,6 +1014,132 @@ class NoLocalCatalog(ContextError):
 
     def help(self) -> str:
         return "set `path` under `[catalog]`, or use the postgres backend"
+
+
+# --- plans -------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class PlanError(HakiriError):
+    """What is to be read cannot be told, or is no longer what was told."""
+
+
+@dataclass(eq=False, kw_only=True)
+class PlanMoved(PlanError):
+    """A sealed plan is carried out as it was seen, or not at all."""
+
+    code = "HK601"
+    moved: tuple[str, ...]
+
+    def message(self) -> str:
+        shown = ", ".join(self.moved[:_SHOWN_NAMES])
+        hidden = len(self.moved) - _SHOWN_NAMES
+        return f"moved since the plan was sealed: {shown}" + (f" and {hidden} more" if hidden > 0 else "")
+
+    def help(self) -> str:
+        return "look at a new plan: `hakiri plan --out plan.json`"
+
+
+@dataclass(eq=False, kw_only=True)
+class TablePlanError(PlanError):
+    """One table that cannot be planned."""
+
+    pipeline: str
+    table: str
+
+    def subject(self) -> str:
+        return f"`{self.pipeline}`.`{self.table}`"
+
+
+@dataclass(eq=False, kw_only=True)
+class CursorColumnMissing(TablePlanError):
+    """The column that should tell what is new is not there."""
+
+    code = "HK602"
+    column: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"the cursor `{self.column}` is no column of {self.subject()}"
+
+    def help(self) -> str | None:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return f"it has {', '.join(self.known[:_SHOWN_NAMES])}" if self.known else None
+
+
+@dataclass(eq=False, kw_only=True)
+class UnfitForCursor(TablePlanError):
+    """A setting that cannot be measured along the cursor."""
+
+    code = "HK604"
+    knob: str
+    meaning: str
+    column: str
+    type: str
+
+    def message(self) -> str:
+        return f"`{self.knob}` is {self.meaning}, but the cursor `{self.column}` of {self.subject()} is {self.type}"
+
+    def help(self) -> str:
+        return f"leave `{self.knob}` out, or choose a cursor it fits"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoWindowForCursor(UnfitForCursor):
+    """A window of time over a cursor that is no time."""
+
+    code = "HK603"
+    knob: str = "backfill.window"
+    meaning: str = "a length of time"
+
+    def help(self) -> str:
+        return "leave `backfill.window` out: the table is then cut by size"
+
+
+@dataclass(eq=False, kw_only=True)
+class WindowTooSmall(TablePlanError):
+    """A window that would cut the table into dust."""
+
+    code = "HK605"
+    window: str
+    chunks: int
+    most: int
+
+    def message(self) -> str:
+        return f"a window of {self.window} cuts {self.subject()} into {self.chunks} chunks; the most is {self.most}"
+
+    def help(self) -> str:
+        return "widen `backfill.window`, raise `backfill.start_from`, or leave the window out"
+
+
+@dataclass(eq=False, kw_only=True)
+class CursorUnreadable(TablePlanError):
+    """A stored cursor that cannot be read from; starting there would lose or repeat rows."""
+
+    code = "HK606"
+    reason: str
+
+    def message(self) -> str:
+        return f"the stored cursor of {self.subject()} {self.reason}"
+
+    def help(self) -> str:
+        return f"read the table again from its beginning: `hakiri apply {self.pipeline} --full-refresh`"
+
+
+@dataclass(eq=False, kw_only=True)
+class PlanUnreadable(PlanError):
+    """A file that is no sealed plan, or no longer the one that was sealed."""
+
+    code = "HK607"
+    reason: str
+
+    def message(self) -> str:
+        return f"this is not a sealed plan: {self.reason}"
+
+    def help(self) -> str:
+        return "seal one with `hakiri plan --out plan.json`"
 
 
 # --- ours --------------------------------------------------------------------------------------

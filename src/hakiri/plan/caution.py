@@ -1,0 +1,121 @@
+"""What works and may still surprise is said before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hakiri.model.chunk import ChunkStatus
+from hakiri.model.source import CursorKind
+from hakiri.plan.chunking import Portion
+from hakiri.plan.drift import SchemaChange
+from hakiri.plan.facts import PipelineFacts, TableFacts
+from hakiri.plan.floor import Axis, axis_of
+from hakiri.plan.rounds import History
+from hakiri.plan.sizing import Target
+
+_SKEW = 4
+
+
+class CautionKind(StrEnum):
+    """What a caution is about; a program decides by this, not by the text."""
+
+    PARALLELISM = "parallelism"
+    NO_CURSOR = "no-cursor"
+    NUMERIC_CURSOR = "numeric-cursor"
+    NO_KEY = "no-key"
+    SNAPSHOT_NEEDED = "snapshot-needed"
+    SKEW = "skew"
+    FAILED_CHUNKS = "failed-chunks"
+    REFRESH_WAITS = "refresh-waits"
+    SCHEMA = "schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """Something to know about a table's plan."""
+
+    kind: CautionKind
+    text: str
+
+
+def cautions(
+    pipeline: PipelineFacts,
+    table: TableFacts,
+    *,
+    history: History,
+    portions: Iterable[Portion],
+    target: Target,
+    changes: Iterable[SchemaChange],
+) -> tuple[Caution, ...]:
+    """Everything to know about the table, what was declared first, then what was found."""
+    return tuple(
+        Caution(kind, text)
+        for part in (
+            _parallelism(pipeline),
+            _cursor(pipeline, table),
+            _shape(table, portions, target),
+            _state(table, history),
+            _schema(changes),
+        )
+        for kind, text in part
+    )
+
+
+Cautions = Iterator[tuple[CautionKind, str]]
+
+
+def _parallelism(pipeline: PipelineFacts) -> Cautions:
+    asked, safe = pipeline.spec.backfill.parallelism or 1, pipeline.hint.safe_parallelism
+    if pipeline.cursor_kind is CursorKind.OPAQUE_TOKEN and asked > 1:
+        yield CautionKind.PARALLELISM, f"page tokens are walked one after the other: parallelism {asked} is not used"
+    elif asked > max(1, safe):
+        yield CautionKind.PARALLELISM, f"parallelism {asked} is more than the source is said to bear ({safe})"
+
+
+def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
+    if pipeline.cursor_kind in {CursorKind.OPAQUE_TOKEN, CursorKind.SNAPSHOT_ID}:
+        return
+    axis = axis_of(pipeline, table)
+    if axis is None:
+        unused = [
+            f"`backfill.{knob}`"
+            for knob in ("window", "start_from")
+            if getattr(pipeline.spec.backfill, knob) is not None
+        ]
+        means = f", and {' and '.join(unused)} mean nothing" if unused else ""
+        yield CautionKind.NO_CURSOR, f"no cursor is declared: every run reads the whole table{means}"
+        return
+    if axis in {Axis.WHOLE, Axis.DECIMAL, Axis.REAL}:
+        yield (
+            CautionKind.NUMERIC_CURSOR,
+            "a number has no lag: a row committed after a higher number was read is missed",
+        )
+    key = table.primary_key or pipeline.load(table).upsert_key
+    if not key and not pipeline.is_replacing(table):
+        yield CautionKind.NO_KEY, "no primary key: what two reads have in common is told by content alone"
+
+
+def _shape(table: TableFacts, portions: Iterable[Portion], target: Target) -> Cautions:
+    if table.survey and table.survey.needs_one_snapshot and len(table.survey.pieces) > 1:
+        text = "the source has no key to cut by and would need one snapshot for all parts: it is read as one chunk"
+        yield CautionKind.SNAPSHOT_NEEDED, text
+        return
+    largest = max((portion.rows or 0 for portion in portions), default=0)
+    if largest > _SKEW * target.rows:
+        yield CautionKind.SKEW, f"one chunk holds about {largest} rows that share a value or a window"
+
+
+def _state(table: TableFacts, history: History) -> Cautions:
+    if failed := len(history.having(ChunkStatus.FAILED)):
+        noun = "chunk has" if failed == 1 else "chunks have"
+        yield CautionKind.FAILED_CHUNKS, f"{failed} {noun} failed for good: nothing new is read until a rewind"
+    if table.is_full_refresh and history.open:
+        yield CautionKind.REFRESH_WAITS, "a full refresh begins once the chunks already planned have landed"
+
+
+def _schema(changes: Iterable[SchemaChange]) -> Cautions:
+    refused = [change.column for change in changes if not change.is_applied]
+    if refused:
+        yield CautionKind.SCHEMA, f"the landing would be refused: {', '.join(refused[:5])}"

@@ -1,0 +1,129 @@
+"""Every row a round is to read lies in exactly one of its chunks, whatever the shape of the source's cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from math import isfinite
+from typing import assert_never
+
+from hakiri.errors import WindowTooSmall
+from hakiri.model.chunk import TableKey
+from hakiri.model.key import KeyValue
+from hakiri.model.source import CursorKind, Piece, Survey
+from hakiri.model.span import KeyRange, OneFile, Partition, WholeTable
+from hakiri.plan.reading import Reading
+from hakiri.plan.sizing import Target, join_pieces
+from hakiri.plan.windows import MAX_WINDOWS, Time, cut_windows, windows_between
+from hakiri.spec.duration import format_duration
+
+PartitionKeys = tuple[tuple[str, KeyValue | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a table is to be cut: along which column, by which window, to which size."""
+
+    table: TableKey
+    kind: CursorKind
+    target: Target
+    column: str | None = None
+    window: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What one chunk will read, and about how much that is; None is not known."""
+
+    reading: Reading
+    rows: int | None = None
+    bytes: int | None = None
+
+
+def portions(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Portion, ...]:
+    """The portions of one round, in order of dispatch. Raises WindowTooSmall."""
+    reach = _reach(survey, cut)
+    return tuple(
+        Portion(_reading(piece, since, reach), piece.rows, piece.bytes) for piece in _pieces(survey, cut, since)
+    )
+
+
+def _pieces(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Piece, ...]:
+    match cut.kind:
+        case CursorKind.MONOTONIC | CursorKind.PARTITIONED_MONOTONIC:
+            return _ranges(survey, cut, since)
+        case CursorKind.OPAQUE_TOKEN:
+            # The next token is known only once this one has been walked.
+            return survey.pieces[:1]
+        case CursorKind.SNAPSHOT_ID if since is None:
+            return _ranges(survey, cut, since)
+        case CursorKind.SNAPSHOT_ID:
+            # A log is read in its own order: one chunk for each stream.
+            return tuple(piece for stream in _streams(survey.pieces).values() for piece in join_pieces(stream, None))
+        case _:
+            assert_never(cut.kind)
+
+
+def _ranges(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Piece, ...]:
+    is_of_files = any(isinstance(piece.span, OneFile) for piece in survey.pieces)
+    if cut.column and cut.window and _is_time(survey.low) and _is_time(survey.high) and not is_of_files:
+        return _windows(survey, cut, cut.column, cut.window, _later(survey.low, since))
+    if survey.needs_one_snapshot and len(survey.pieces) > 1:
+        # Such pieces fit together only while one pin lasts, and a round may outlive the run that planned it.
+        return (Piece(WholeTable(), survey.rows, survey.bytes),)
+    return join_pieces(survey.pieces, cut.target)
+
+
+def _windows(survey: Survey, cut: Cut, column: str, window: timedelta, low: Time) -> tuple[Piece, ...]:
+    high = _later(survey.high, low)
+    streams = _streams(survey.pieces)
+    count = windows_between(low, high, window) * len(streams)
+    if count > MAX_WINDOWS:
+        table = cut.table
+        raise WindowTooSmall(
+            pipeline=table.pipeline, table=table.table, window=format_duration(window), chunks=count, most=MAX_WINDOWS
+        )
+    return tuple(
+        _within(keys, piece)
+        for keys, pieces in streams.items()
+        for piece in cut_windows(column, low, high, window, pieces)
+    )
+
+
+def _streams(pieces: Iterable[Piece]) -> dict[PartitionKeys | None, list[Piece]]:
+    """The pieces by partition, in the order in which the partitions appear; None is no partition."""
+    streams: dict[PartitionKeys | None, list[Piece]] = {}
+    for piece in pieces:
+        keys = piece.span.keys if isinstance(piece.span, Partition) else None
+        streams.setdefault(keys, []).append(piece)
+    return streams
+
+
+def _within(keys: PartitionKeys | None, piece: Piece) -> Piece:
+    if keys is None or not isinstance(piece.span, KeyRange):
+        return piece
+    return Piece(Partition(keys, piece.span), piece.rows, piece.bytes)
+
+
+def _reading(piece: Piece, since: KeyValue | None, reach: KeyValue | None) -> Reading:
+    # A file that has not been read yet is read whole: what is new in it need not be late in time.
+    return Reading(piece.span) if isinstance(piece.span, OneFile) else Reading(piece.span, since, reach)
+
+
+def _reach(survey: Survey, cut: Cut) -> KeyValue | None:
+    """Where the cursor may move once all of it has landed: what was the top before any of it was read."""
+    if cut.kind is CursorKind.OPAQUE_TOKEN or (cut.column is None and cut.kind is not CursorKind.SNAPSHOT_ID):
+        return None
+    high = survey.high
+    return high if not isinstance(high, float | Decimal) or isfinite(high) else None
+
+
+def _is_time(value: KeyValue | None) -> bool:
+    return isinstance(value, date)
+
+
+def _later(first: KeyValue | None, second: KeyValue | None) -> Time:
+    """The later of two times of one kind; the one that is a time, where only one is."""
+    return max(value for value in (first, second) if isinstance(value, date))

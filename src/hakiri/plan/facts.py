@@ -1,0 +1,72 @@
+"""Everything a plan is made of is in these values, so nothing but them can change it (G1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hakiri.model.chunk import ChunkKey, ChunkState
+from hakiri.model.ledger import Cursor, Phase
+from hakiri.model.source import BackfillHint, CursorKind, Survey
+from hakiri.spec.load import LoadMode, LoadSpec
+from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
+
+_REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFact:
+    """A column and its Spark SQL type, in the one spelling that `spec.column_type` gives it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFacts:
+    """One table: as its source shows it, as the catalog knows it, and as it has landed."""
+
+    spec: TableSpec
+    columns: tuple[ColumnFact, ...]
+    """What the source describes."""
+    primary_key: tuple[str, ...] = ()
+    produced: tuple[ColumnFact, ...] | None = None
+    """What would land, transforms applied; None where only the rows will tell."""
+    landed_columns: tuple[ColumnFact, ...] | None = None
+    """What the table holds; None before the first landing."""
+    landed_key: tuple[str, ...] = ()
+    """The key the table has been landed by; empty where there is none, or before the first landing."""
+    cursor: Cursor | None = None
+    known: tuple[ChunkState, ...] = ()
+    """Every chunk the catalog has for the table, archived ones too."""
+    landed: frozenset[ChunkKey] = frozenset()
+    """Every chunk that a finished landing named, also where the catalog knows no more of it than that."""
+    survey: Survey | None = None
+    """A look at the source from `floor.floor_of` on; None where nobody looked, because chunks are still open."""
+    is_full_refresh: bool = False
+    """Whether everything is to be read again, whatever the cursor says; true for one plan, not for the next."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineFacts:
+    """One pipeline, what its connector declares, and the phase the catalog has it in (None: never registered)."""
+
+    spec: PipelineSpec
+    hint: BackfillHint
+    tables: tuple[TableFacts, ...]
+    phase: Phase | None = None
+
+    @property
+    def cursor_kind(self) -> CursorKind:
+        return self.spec.source.cursor_kind or self.hint.cursor_kind
+
+    def incremental(self, table: TableFacts) -> IncrementalSpec | None:
+        """The table's own cursor, or the pipeline's."""
+        return table.spec.incremental or self.spec.incremental
+
+    def load(self, table: TableFacts) -> LoadSpec:
+        """The table's own load, or the pipeline's."""
+        return table.spec.load or self.spec.load
+
+    def is_replacing(self, table: TableFacts) -> bool:
+        """Whether each landing stands in the place of the last one, so that only a whole table may land."""
+        return self.load(table).mode in _REPLACING

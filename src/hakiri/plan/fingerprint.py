@@ -1,0 +1,108 @@
+"""A sealed plan is carried out only over the facts it was made of, and names the one that has moved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
+
+from hakiri.errors import PlanMoved, PlanUnreadable
+from hakiri.model import span as spans
+from hakiri.model.key import KeyValue, to_plain
+from hakiri.model.source import Survey
+from hakiri.plan.document import VERSION, to_document
+from hakiri.plan.facts import PipelineFacts, TableFacts
+from hakiri.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What a plan rests on: a digest for each fact, by a name that people understand."""
+
+    parts: tuple[tuple[str, str], ...]
+
+    @property
+    def digest(self) -> str:
+        """One digest over all of them."""
+        return _digest(dict(self.parts))
+
+
+def fingerprint(pipelines: Iterable[PipelineFacts]) -> Fingerprint:
+    """The digests of manifests, cursors, schemas and source bounds; the same facts give the same, in any process."""
+    ordered = sorted(pipelines, key=lambda facts: facts.spec.id)
+    return Fingerprint(tuple((name, _digest(plain)) for facts in ordered for name, plain in _parts(facts)))
+
+
+def seal_plan(plan: Plan, pipelines: Iterable[PipelineFacts]) -> str:
+    """The plan and its fingerprint as the text of a file. It holds digests of the facts, not the facts."""
+    sealed = fingerprint(pipelines)
+    document = to_document(plan)
+    seal = {"fingerprint": sealed.digest, "parts": dict(sealed.parts), "plan": _digest(document)}
+    return json.dumps({"version": VERSION, "plan": document, "seal": seal}, indent=2, ensure_ascii=False) + "\n"
+
+
+def open_sealed(text: str) -> Fingerprint:
+    """The fingerprint in a sealed plan's file. Raises PlanUnreadable for any other text, or one that was edited."""
+    match _loaded(text):
+        case {"version": int(version)} if version != VERSION:
+            raise PlanUnreadable(reason=f"it has version {version}, this release knows {VERSION}")
+        case {
+            "version": int(),
+            "plan": dict(document),
+            "seal": {"fingerprint": str(digest), "parts": dict(parts)} as seal,
+        }:
+            sealed = Fingerprint(tuple((name, str(part)) for name, part in parts.items()))
+            if (sealed.digest, _digest(document)) != (digest, seal.get("plan")):
+                raise PlanUnreadable(reason="it was changed after it was sealed")
+            return sealed
+        case _:
+            raise PlanUnreadable(reason="it has no plan and seal in it")
+
+
+def check_unmoved(sealed: Fingerprint, now: Fingerprint) -> None:
+    """Return when nothing the plan rests on has moved; raise PlanMoved, naming what has, otherwise."""
+    before, after = dict(sealed.parts), dict(now.parts)
+    moved = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+    if moved:
+        raise PlanMoved(moved=tuple(moved))
+
+
+def _parts(facts: PipelineFacts) -> Iterator[tuple[str, Any]]:
+    pipeline = facts.spec.id
+    yield f"manifest of `{pipeline}`", facts.spec.model_dump(mode="json")
+    for table in facts.tables:
+        name = f"`{pipeline}`.`{table.spec.name}`"
+        yield f"cursor of {name}", table.cursor and [table.cursor.value, table.cursor.landing]
+        yield f"schema of {name}", _schema(table)
+        yield f"source bounds of {name}", table.survey and _bounds(table.survey)
+
+
+def _schema(table: TableFacts) -> Any:
+    columns = (table.columns, table.produced, table.landed_columns)
+    plain = [None if one is None else [asdict(column) for column in one] for one in columns]
+    return [*plain, list(table.primary_key), list(table.landed_key)]
+
+
+def _bounds(survey: Survey) -> Any:
+    # Counts are left out: an estimate may differ between two looks at the same rows.
+    pieces = [spans.to_json(piece.span) for piece in survey.pieces]
+    return [_value(survey.low), _value(survey.high), pieces]
+
+
+def _value(value: KeyValue | None) -> Any:
+    # Not every bound is a key: what is not even equal to itself has no text.
+    return value if value is None or value != value else to_plain(value)
+
+
+def _digest(plain: Any) -> str:
+    text = json.dumps(plain, separators=(",", ":"), sort_keys=True)
+    return sha256(text.encode()).hexdigest()
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as cause:
+        raise PlanUnreadable(reason="it is not JSON") from cause

@@ -1,0 +1,185 @@
+"""Facts become a plan here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
+from hakiri.model.ledger import Phase
+from hakiri.model.moves import PHASE_MOVES, Move
+from hakiri.model.source import CursorKind, Survey
+from hakiri.model.span import OneFile
+from hakiri.plan.caution import cautions
+from hakiri.plan.chunking import Cut, Portion, portions
+from hakiri.plan.drift import schema_changes
+from hakiri.plan.facts import PipelineFacts, TableFacts
+from hakiri.plan.floor import cursor_column, cursor_of, floor_of, lag_of
+from hakiri.plan.knobs import Knobs, knobs_of, window_for
+from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
+from hakiri.plan.reading import from_json, to_json, window_of
+from hakiri.plan.rounds import History, chunk_name, round_of
+from hakiri.plan.sizing import Target, target_for
+
+_TABLE_STRIDE = 1_000_000
+
+
+def make_plan(pipelines: Iterable[PipelineFacts]) -> Plan:
+    """What there is to do: pipelines by name, tables as the manifest orders them. The same facts, the same plan (G1).
+
+    Raises PlanError where a manifest asks for what the source does not have.
+    """
+    return Plan(tuple(_plan_pipeline(facts) for facts in sorted(pipelines, key=lambda facts: facts.spec.id)))
+
+
+def _plan_pipeline(facts: PipelineFacts) -> PipelinePlan:
+    knobs = knobs_of(facts)
+    tables = tuple(_plan_table(facts, table, knobs, place) for place, table in enumerate(facts.tables))
+    phase = facts.phase or Phase.PLANNING
+    return PipelinePlan(
+        pipeline=facts.spec.id,
+        is_new=facts.phase is None,
+        phase=phase,
+        move=_move(phase, tables),
+        knobs=knobs,
+        tables=tables,
+    )
+
+
+def _move(phase: Phase, tables: Iterable[TablePlan]) -> Move | None:
+    """A table that has history to read holds its pipeline in backfilling, or brings it back there."""
+    is_behind = any(
+        table.phase is Phase.BACKFILLING or (table.phase is Phase.PLANNING and table.has_work) for table in tables
+    )
+    after = Phase.BACKFILLING if is_behind else Phase.STREAMING
+    return next((move for move in PHASE_MOVES if (move.before, move.after) == (phase, after)), None)
+
+
+def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place: int) -> TablePlan:
+    key = TableKey(pipeline.spec.id, table.spec.name)
+    history = History.of(table.known, table.landed)
+    cut = Cut(
+        table=key,
+        kind=pipeline.cursor_kind,
+        target=target_for(table.survey, knobs.parallelism.value) if table.survey else Target(),
+        column=cursor_column(pipeline, table),
+        window=window_for(pipeline, table),
+    )
+    since = floor_of(pipeline, table)
+    found = () if history.open else portions(_surveyed(table), cut, since)
+    fresh = _fresh(pipeline, table, history, found)
+    changes = schema_changes(table, pipeline.spec.schema_policy)
+    return TablePlan(
+        table=key,
+        phase=_phase(table, history),
+        load_mode=pipeline.load(table).mode,
+        progression=Progression(cut.column, lag_of(pipeline, table), since, fresh[0].reading.reach if fresh else None),
+        chunks=tuple(_chunk(portion, cut, history, place, slot) for slot, portion in enumerate(fresh)),
+        counts=_counts(history, len(fresh)),
+        lacking=_lacking(table, history, fresh),
+        is_overlap_only=bool(fresh) and _is_at_top(pipeline, table),
+        changes=changes,
+        cautions=cautions(pipeline, table, history=history, portions=fresh, target=cut.target, changes=changes or ()),
+    )
+
+
+def _surveyed(table: TableFacts) -> Survey:
+    if table.survey is None:
+        raise ValueError(f"table {table.spec.name} has no open chunks, so its plan needs a survey")
+    return table.survey
+
+
+def _fresh(
+    pipeline: PipelineFacts, table: TableFacts, history: History, found: tuple[Portion, ...]
+) -> tuple[Portion, ...]:
+    """What of the portions is still to be read. The first round reads even nothing, so that the table comes to be."""
+    if not found or not history.is_begun or table.is_full_refresh:
+        return found
+    if any(isinstance(portion.reading.span, OneFile) for portion in found):
+        return _unread(pipeline, table, history, found)
+    return () if _is_settled(pipeline, table) else found
+
+
+def _unread(
+    pipeline: PipelineFacts, table: TableFacts, history: History, found: tuple[Portion, ...]
+) -> tuple[Portion, ...]:
+    """The files no chunk has read in this version; all of them, if any changed, where a landing replaces the table."""
+    if pipeline.is_replacing(table):
+        last = [state for state in history.chunks if round_of(state.chunk.key.chunk) == history.last_round]
+        is_same = {from_json(state.chunk.predicate).span for state in last} == {one.reading.span for one in found}
+        return () if is_same else found
+    read = {from_json(state.chunk.predicate).span for state in history.chunks}
+    return tuple(portion for portion in found if portion.reading.span not in read)
+
+
+def _is_settled(pipeline: PipelineFacts, table: TableFacts) -> bool:
+    """Whether the source can have nothing that has not landed: then not even the overlap is read."""
+    survey = _surveyed(table)
+    if pipeline.is_replacing(table):
+        return False  # an emptied source empties the table
+    if survey.is_exact and survey.rows == 0:
+        return True
+    if not _is_at_top(pipeline, table):
+        return False
+    if pipeline.cursor_kind is CursorKind.SNAPSHOT_ID:
+        return True
+    # A cursor that is the whole key ties with nothing: a row that is not late would have a greater one.
+    return table.primary_key == (cursor_column(pipeline, table),) and not lag_of(pipeline, table)
+
+
+def _is_at_top(pipeline: PipelineFacts, table: TableFacts) -> bool:
+    """Whether the greatest value at the source is still the one the cursor has."""
+    last = None if table.is_full_refresh else cursor_of(pipeline, table)
+    return last is not None and table.survey is not None and table.survey.high == last
+
+
+def _phase(table: TableFacts, history: History) -> Phase:
+    if history.is_backfilling:
+        return Phase.BACKFILLING
+    return Phase.STREAMING if history.is_begun or table.cursor else Phase.PLANNING
+
+
+def _chunk(portion: Portion, cut: Cut, history: History, place: int, slot: int) -> PlannedChunk:
+    name = chunk_name(history.last_round + 1, slot + 1)
+    chunk = Chunk(
+        key=ChunkKey(cut.table.pipeline, cut.table.table, name),
+        ordinal=place * _TABLE_STRIDE + slot,
+        window=window_of(portion.reading, cut.column),
+        predicate=to_json(portion.reading),
+    )
+    return PlannedChunk(chunk, portion.rows, portion.bytes)
+
+
+def _counts(history: History, new: int) -> Counts:
+    standing = Counter(state.status for state in history.open)
+    return Counts(
+        new=new,
+        pending=standing[ChunkStatus.PENDING],
+        running=standing[ChunkStatus.RUNNING],
+        waiting=standing[ChunkStatus.WAITING],
+        staged=standing[ChunkStatus.DONE],
+        landed=len({key.chunk for key in history.landed} - {state.chunk.key.chunk for state in history.open}),
+        failed=standing[ChunkStatus.FAILED],
+    )
+
+
+def _lacking(table: TableFacts, history: History, fresh: tuple[Portion, ...]) -> Lacking:
+    survey = table.survey
+    if survey is None:
+        return Lacking(None, None, is_exact=False)
+    if not history.open:
+        rows, sizes = _total(one.rows for one in fresh), _total(one.bytes for one in fresh)
+        return Lacking(rows, sizes, is_exact=survey.is_exact and not history.is_begun)
+    return _rest(survey, [state for state in history.chunks if state.chunk.key in history.landed], history.last_round)
+
+
+def _rest(survey: Survey, landed: Iterable[ChunkState], number: int) -> Lacking:
+    """What the open round has not landed yet: the survey less what has."""
+    seals = [state.seal for state in landed if round_of(state.chunk.key.chunk) == number and state.seal]
+    rows = None if survey.rows is None else max(0, survey.rows - sum(seal.rows for seal in seals))
+    return Lacking(rows, None, is_exact=False)
+
+
+def _total(numbers: Iterable[int | None]) -> int | None:
+    known = list(numbers)
+    return None if None in known else sum(number for number in known if number is not None)

@@ -1,0 +1,147 @@
+"""A read starts where the last one ended less the lag, and a setting the cursor cannot bear is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from hakiri.errors import (
+    CursorColumnMissing,
+    CursorUnreadable,
+    HakiriError,
+    NoWindowForCursor,
+    UnfitForCursor,
+    WindowTooSmall,
+    render,
+)
+from hakiri.model.chunk import TableKey
+from hakiri.model.ledger import Cursor
+from hakiri.model.source import BackfillHint, CursorKind, RateBudget
+from hakiri.plan.floor import floor_of
+from hakiri.plan.knobs import Origin, Setting, knobs_of
+from hakiri.plan.make import make_plan
+from plan.world import HINT, NOW, facts_of, rows_of, spec_of, stored, survey_of
+
+WITH_LAG = {"column": "cursor", "lag": "36h"}
+
+
+def floor(kind: str, cursor: Any = None, **spec: Any) -> Any:
+    facts = facts_of(spec_of(**spec), kind=kind, cursor=None if cursor is None else stored(cursor))
+    return floor_of(facts, facts.tables[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "cursor", "expected"),
+    [
+        ("timestamp", NOW, NOW - timedelta(hours=36)),
+        ("timestamp_ntz", datetime(2026, 1, 3), datetime(2026, 1, 1, 12)),
+        ("date", date(2026, 1, 3), date(2026, 1, 1)),
+        ("timestamp", datetime.min.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)),
+        ("date", date.min, date.min),
+    ],
+)
+def test_a_floor_is_the_cursor_less_the_lag(kind: str, cursor: Any, expected: Any) -> None:
+    assert floor(kind, cursor, incremental=WITH_LAG) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "expected"),
+    [
+        ("timestamp", "2026-01-01", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("timestamp_ntz", "2026-01-01T02:00:00+02:00", datetime(2026, 1, 1)),
+        ("date", "2026-01-01", date(2026, 1, 1)),
+        ("bigint", 7, 7),
+        ("decimal(9,2)", 7, Decimal(7)),
+        ("double", 7, 7.0),
+    ],
+)
+def test_a_start_is_taken_as_the_cursor_counts(kind: str, start: Any, expected: Any) -> None:
+    found = floor(kind, backfill={"start_from": start})
+    assert (found, type(found)) == (expected, type(expected))
+
+
+def test_a_start_bounds_the_overlap_too() -> None:
+    assert floor("bigint", 5, backfill={"start_from": 7}) == 7
+    assert floor("bigint", 9, backfill={"start_from": 7}) == 9
+
+
+def test_a_table_without_a_cursor_is_read_from_its_beginning() -> None:
+    assert floor("bigint", incremental=None, backfill={"start_from": 7}) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "error", "said"),
+    [
+        ("bigint", {"incremental": WITH_LAG}, UnfitForCursor, "`incremental.lag` is a length of time"),
+        ("bigint", {"backfill": {"start_from": "2026-01-01"}}, UnfitForCursor, "`backfill.start_from` is a time"),
+        ("timestamp", {"backfill": {"start_from": 5}}, UnfitForCursor, "`backfill.start_from` is a number"),
+        ("string", {"backfill": {"window": "30d"}}, NoWindowForCursor, "the table is then cut by size"),
+        ("bigint", {"incremental": "cursr"}, CursorColumnMissing, "did you mean `cursor`?"),
+    ],
+)
+def test_what_the_cursor_cannot_bear_is_refused(
+    kind: str, spec: dict[str, Any], error: type[HakiriError], said: str
+) -> None:
+    with pytest.raises(error) as caught:
+        make_plan([facts_of(spec_of(**spec), kind=kind, survey=survey_of([]))])
+    assert said in render(caught.value)
+
+
+def test_a_window_that_would_cut_to_dust_is_refused() -> None:
+    survey = survey_of(rows_of([datetime(1990, 1, 1, tzinfo=UTC), NOW]))
+    with pytest.raises(WindowTooSmall, match="into 1146441601 chunks"):
+        make_plan([facts_of(spec_of(backfill={"window": "1s"}), kind="timestamp", survey=survey)])
+
+
+def test_a_connectors_window_is_not_forced_on_a_number() -> None:
+    hint = BackfillHint(CursorKind.MONOTONIC, safe_parallelism=1, natural_window=timedelta(days=1))
+    assert make_plan([facts_of(hint=hint, survey=survey_of(rows_of([1])))]).has_work
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '["int","x"]'])
+def test_a_cursor_of_another_make_is_not_guessed_at(text: str) -> None:
+    cursor = Cursor(TableKey("shop", "orders"), text, 1, NOW)
+    with pytest.raises(CursorUnreadable):
+        make_plan([facts_of(cursor=cursor, survey=survey_of([]))])
+    refreshed = make_plan([facts_of(cursor=cursor, survey=survey_of([]), is_full_refresh=True)])
+    assert refreshed.has_work
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("timestamp", 5), ("bigint", NOW), ("date", NOW), ("timestamp_ntz", date(2026, 1, 1))]
+)
+def test_a_cursor_of_another_column_is_not_compared_with_this_one(kind: str, value: Any) -> None:
+    with pytest.raises(CursorUnreadable, match=f"but `cursor` is {kind}"):
+        make_plan([facts_of(kind=kind, cursor=stored(value), survey=survey_of([]))])
+
+
+def test_a_knob_tells_who_set_it() -> None:
+    hint = BackfillHint(CursorKind.MONOTONIC, safe_parallelism=4, rate_budget=RateBudget(5, 1.0))
+    knobs = knobs_of(facts_of(spec_of(backfill={"window": "30d"}, retry={"max_attempts": 5}), hint=hint))
+    assert knobs.window == Setting(timedelta(days=30), Origin.MANIFEST)
+    assert knobs.parallelism == Setting(4, Origin.CONNECTOR)
+    assert knobs.rate_budget == Setting(RateBudget(5, 1.0), Origin.CONNECTOR)
+    assert knobs.max_attempts == Setting(5, Origin.MANIFEST)
+    assert knobs.start_from == Setting(None, Origin.DEFAULT)
+
+
+def test_more_parallelism_than_the_source_bears_is_said_and_done() -> None:
+    plan = make_plan([facts_of(spec_of(backfill={"parallelism": 9}), hint=HINT, survey=survey_of([]))]).pipelines[0]
+    assert plan.knobs.parallelism == Setting(9, Origin.MANIFEST)
+    assert "parallelism" in [caution.kind for caution in plan.tables[0].cautions]
+
+
+@pytest.mark.parametrize(
+    ("spec", "table", "kind"),
+    [
+        ({"incremental": None, "backfill": {"window": "1d"}}, {}, "no-cursor"),
+        ({}, {}, "numeric-cursor"),
+        ({}, {"primary_key": ()}, "no-key"),
+    ],
+)
+def test_what_may_surprise_is_said(spec: dict[str, Any], table: dict[str, Any], kind: str) -> None:
+    plan = make_plan([facts_of(spec_of(**spec), survey=survey_of([]), **table)])
+    assert kind in [caution.kind for caution in plan.pipelines[0].tables[0].cautions]
