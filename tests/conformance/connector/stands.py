@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from adbc_driver_postgresql import dbapi
-from pyarrow import fs, parquet
 
 from hakiri.extract.connectors.port import Connector
-from hakiri.extract.connectors.registry import open_connector
-from hakiri.model.span import Span, WholeTable
-from hakiri.model.table import Column, SourceTable
+from hakiri.model.table import SourceTable
 
 ODD = 'Größe "in.cm" x'
 COLUMNS = ("id", ODD, "seen", "note", "amount")
 CURSOR = "seen"
-PIECE_ROWS = 40
 TYPES = pa.schema([("id", "int64"), (ODD, "string"), ("seen", "int64"), ("note", "string"), ("amount", "double")])
 
 
@@ -46,13 +38,15 @@ class Stand:
 
     connector: Connector
     table: SourceTable
-    rows: list[dict[str, Any]] = field(default_factory=rows)
-    missing: SourceTable | None = None
+    missing: SourceTable
     """A table the source does not have."""
-    absent: Connector | None = None
+    likely: str
+    """The one it has that was most likely meant."""
+    absent: Connector
     """The same connector where there is no source."""
-    breaking: tuple[Connector, SourceTable, Span] | None = None
-    """A part of a table whose reading fails after some rows."""
+    breaking: tuple[Connector, SourceTable]
+    """A table whose reading fails after some rows."""
+    rows: list[dict[str, Any]] = field(default_factory=rows)
 
 
 @dataclass(frozen=True)
@@ -68,156 +62,3 @@ class Place:
 class Subject:
     name: str
     build: Callable[[Place], Stand]
-
-
-def sqlite_stand(place: Place) -> Stand:
-    path = sqlite_file(place.folder, "PRIMARY KEY (id)")
-    connector = open_connector("sqlite", {"path": str(path), "batch_rows": 64, "piece_rows": PIECE_ROWS})
-    # 250 rows in, an absolute value that no integer can hold.
-    broken = "SELECT id, iif(id = 5, abs(-9223372036854775807 - 1), 0) AS seen FROM things ORDER BY id DESC"
-    whole = (Column("id"), Column("seen", "bigint"))
-    return Stand(
-        connector,
-        SourceTable("things", cursor=CURSOR),
-        missing=SourceTable("thing"),
-        absent=open_connector("sqlite", {"path": str(place.folder / "nothing.db")}),
-        breaking=(connector, SourceTable("broken", query=broken, columns=whole), WholeTable()),
-    )
-
-
-def sqlite_keyless_stand(place: Place) -> Stand:
-    path = sqlite_file(place.folder, "CHECK (TRUE)")
-    connector = open_connector("sqlite", {"path": str(path), "batch_rows": 7, "piece_rows": PIECE_ROWS})
-    return Stand(connector, SourceTable("things", cursor=CURSOR))
-
-
-def sqlite_view_stand(place: Place) -> Stand:
-    path = sqlite_file(place.folder, "CHECK (TRUE)")
-    connector = open_connector("sqlite", {"path": str(path), "piece_rows": PIECE_ROWS})
-    return Stand(connector, SourceTable("stuff", query="SELECT * FROM things -- all of it", cursor=CURSOR))
-
-
-def csv_stand(place: Place) -> Stand:
-    return _files_stand(place, "csv.gz", lambda path, some: path.write_bytes(gzip.compress(_csv(some))))
-
-
-def jsonl_stand(place: Place) -> Stand:
-    return _files_stand(place, "jsonl.zst", lambda path, some: path.write_bytes(_zstd(_jsonl(some))))
-
-
-def parquet_stand(place: Place) -> Stand:
-    return _files_stand(
-        place, "parquet", lambda path, some: parquet.write_table(pa.Table.from_pylist(some, TYPES), path)
-    )
-
-
-def s3_stand(place: Place) -> Stand:
-    account = {"access_key": "someone", "secret_key": "secret", "region": "us-east-1"}
-    endpoint = place.s3_endpoint()
-    store = fs.S3FileSystem(endpoint_override=endpoint, allow_bucket_creation=True, **account)
-    store.create_dir("lake/data/things")
-    for start in range(0, 300, 100):
-        with store.open_output_stream(f"lake/data/things/{start}.csv", compression=None) as file:
-            file.write(_csv(rows()[start : start + 100]))
-    config = {"path": "s3://lake/data", "endpoint": endpoint, **account}
-    return Stand(
-        open_connector("files", config),
-        SourceTable("things", cursor=CURSOR),
-        missing=SourceTable("thing"),
-        absent=open_connector("files", {**config, "path": "s3://nothing"}),
-    )
-
-
-def _files_stand(place: Place, suffix: str, write: Callable[[Path, list[dict[str, Any]]], Any]) -> Stand:
-    folder = place.folder / "data" / "things"
-    folder.mkdir(parents=True)
-    for start in range(0, 300, 100):
-        write(folder / f"part-{start}.{suffix}", rows()[start : start + 100])
-    (place.folder / "broken").mkdir()
-    broken = place.folder / "broken" / "things.csv.gz"
-    broken.write_bytes(gzip.compress(b"seen,x\n" + b"1,%b\n" % (b"x" * 90) * 100_000, compresslevel=0)[:-1_000])
-    breaking = open_connector("files", {"path": str(broken.parent)})
-    table = SourceTable("things", cursor=CURSOR)
-    return Stand(
-        open_connector("files", {"path": str(folder.parent), "batch_rows": 64}),
-        table,
-        missing=SourceTable("thing"),
-        absent=open_connector("files", {"path": str(place.folder / "nothing")}),
-        breaking=(breaking, table, WholeTable()),
-    )
-
-
-def _csv(some: list[dict[str, Any]]) -> bytes:
-    lines = [COLUMNS, *(tuple(row.values()) for row in some)]
-    return "".join(",".join(map(_field, line)) + "\r\n" for line in lines).encode()
-
-
-def _field(value: Any) -> str:
-    return "" if value is None else str(value) if not isinstance(value, str) else '"' + value.replace('"', '""') + '"'
-
-
-def _jsonl(some: list[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in some).encode()
-
-
-def _zstd(data: bytes) -> bytes:
-    return pa.Codec("zstd").compress(data, asbytes=True)  # type: ignore[no-any-return]
-
-
-def postgres_stand(place: Place) -> Stand:
-    connector = _postgres(place, "keyed", "PRIMARY KEY (id)")
-    broken = (
-        f"SELECT id, 1 / (25000 - n) AS seen, repeat('x', 99) FROM generate_series(1, 30000) n, {THINGS} WHERE id = 1"
-    )
-    url = place.postgres_url()
-    return Stand(
-        connector,
-        SourceTable("keyed.things", cursor=CURSOR),
-        missing=SourceTable("keyed.thing"),
-        absent=open_connector("postgres", {"url": url.replace("host=", "port=1&host=")}),
-        breaking=(connector, SourceTable("broken", query=broken), WholeTable()),
-    )
-
-
-def postgres_keyless_stand(place: Place) -> Stand:
-    return Stand(_postgres(place, "keyless", "CHECK (TRUE)"), SourceTable("keyless.things", cursor=CURSOR))
-
-
-def postgres_indexed_stand(place: Place) -> Stand:
-    connector = _postgres(place, "composite", f'UNIQUE (note, id, "{ODD.replace(chr(34), chr(34) * 2)}")')
-    return Stand(connector, SourceTable("composite.things", cursor=CURSOR))
-
-
-def postgres_query_stand(place: Place) -> Stand:
-    connector = _postgres(place, "asked", "CHECK (TRUE)")
-    query = "SELECT * FROM asked.things -- all of it"
-    return Stand(connector, SourceTable("asked", query=query, primary_key=("id",), cursor=CURSOR))
-
-
-THINGS = "keyed.things"
-
-
-def _postgres(place: Place, schema: str, constraint: str) -> Connector:
-    url = place.postgres_url()
-    with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
-        odd = ODD.replace('"', '""')
-        cursor.execute(f"CREATE SCHEMA {schema}")
-        cursor.execute(
-            f'CREATE TABLE {schema}.things (id int8, "{odd}" text, seen int8, note text, amount float8, {constraint})'
-        )
-        cursor.executemany(
-            f"INSERT INTO {schema}.things VALUES ($1, $2, $3, $4, $5)", pa.RecordBatch.from_pylist(rows(), TYPES)
-        )
-        cursor.execute(f"CREATE INDEX ON {schema}.things (seen)")
-    return open_connector("postgres", {"url": url, "piece_rows": 110, "batch_bytes": 8192})
-
-
-def sqlite_file(folder: Path, constraint: str) -> Path:
-    path = folder / "things.db"
-    connection = sqlite3.connect(path)
-    odd = ODD.replace('"', '""')
-    connection.execute(f'CREATE TABLE things (id BIGINT, "{odd}" TEXT, seen INT, note TEXT, amount REAL, {constraint})')
-    connection.executemany("INSERT INTO things VALUES (?, ?, ?, ?, ?)", [tuple(row.values()) for row in rows()])
-    connection.commit()
-    connection.close()
-    return path

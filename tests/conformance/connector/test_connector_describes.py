@@ -42,17 +42,13 @@ def test_a_missing_cursor_is_named(stand: Stand) -> None:
 
 
 def test_a_missing_table_is_named_with_a_guess(stand: Stand) -> None:
-    if stand.missing is None:
-        return
     for verb in (stand.connector.describe, stand.connector.probe):
         with pytest.raises(TableMissing) as caught:
             verb(stand.missing)
-        assert caught.value.guess == stand.table.name
+        assert caught.value.guess == stand.likely
 
 
 def test_an_absent_source_is_told_from_a_missing_table(stand: Stand) -> None:
-    if stand.absent is None:
-        return
     for verb in (stand.absent.describe, stand.absent.probe):
         with pytest.raises((SourceUnreachable, BadConfig)):
             verb(stand.table)
