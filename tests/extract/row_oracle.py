@@ -28,7 +28,8 @@ def record(cells: list[tuple[str, pa.DataType, Any]]) -> bytes:
         described = u64(len(name)) + name + u64(len(tag(kind))) + tag(kind)
         low, high = struct.unpack_from("<QQ", hashlib.sha256(described).digest())
         first, second = first + low, second + high
-    return u64(first) + u64(second) + b"".join(encoded(value, kind) for _, kind, value in present)
+    heads, tails = zip(*(encoded(value, kind) for _, kind, value in present), strict=True) if present else ((), ())
+    return u64(first) + u64(second) + b"".join(heads) + b"".join(tails)
 
 
 def tag(kind: pa.DataType) -> bytes:
@@ -44,38 +45,39 @@ def tag(kind: pa.DataType) -> bytes:
     return b"{" if types.is_struct(kind) else b"i" if types.is_integer(kind) else letters[str(kind)]
 
 
-def encoded(value: Any, kind: pa.DataType) -> bytes:
+def encoded(value: Any, kind: pa.DataType) -> tuple[bytes, bytes]:
+    """Head and tail."""
     match value:
-        case bool():
-            return bytes([value])
-        case int():
-            return struct.pack("<q", value)
+        case bool() | int():
+            return struct.pack("<q", value), b""
         case float():
-            return struct.pack("<d", math.nan if math.isnan(value) else value or 0.0)
+            return struct.pack("<d", math.nan if math.isnan(value) else value or 0.0), b""
         case str():
-            return u64(len(value.encode())) + value.encode()
+            return u64(len(value.encode())), value.encode()
         case bytes():
-            return u64(len(value)) + value
+            return u64(len(value)), value
         case Decimal():
-            return int(value.scaleb(kind.scale, EXACT)).to_bytes(16, "little", signed=True)
+            return int(value.scaleb(kind.scale, EXACT)).to_bytes(16, "little", signed=True), b""
         case datetime():
             epoch = datetime(1970, 1, 1, tzinfo=UTC if value.tzinfo else None)
-            return struct.pack("<q", (value - epoch) // MICROSECOND)
+            return struct.pack("<q", (value - epoch) // MICROSECOND), b""
         case date():
-            return struct.pack("<q", (value - date(1970, 1, 1)).days)
+            return struct.pack("<q", (value - date(1970, 1, 1)).days), b""
         case dict():
-            return record([(field.name, field.type, value[field.name]) for field in kind])
+            return b"", record([(field.name, field.type, value[field.name]) for field in kind])
         case list() if types.is_map(kind):
-            entries = sorted(encoded(key, kind.key_type) + member(item, kind.item_type) for key, item in value)
-            return u64(len(entries)) + b"".join(entries)
+            entries = sorted(
+                b"".join(encoded(key, kind.key_type)) + member(item, kind.item_type) for key, item in value
+            )
+            return u64(len(entries)), b"".join(entries)
         case list():
-            return u64(len(value)) + b"".join(member(item, kind.value_type) for item in value)
+            return u64(len(value)), b"".join(member(item, kind.value_type) for item in value)
         case _:
             raise TypeError(type(value).__name__)
 
 
 def member(value: Any, kind: pa.DataType) -> bytes:
-    return b"\x00" if value is None else b"\x01" + encoded(value, kind)
+    return b"\x00" if value is None else b"\x01" + b"".join(encoded(value, kind))
 
 
 def u64(number: int) -> bytes:
