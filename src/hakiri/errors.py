@@ -67,6 +67,18 @@ HakiriError
 │   ├── WindowTooSmall           HK605  more chunks than anyone could want
 │   ├── CursorUnreadable         HK606  a stored cursor of another make or type
 │   └── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
+├── ExtractError                 HK7xx  rows, between their source and their stage
+│   ├── RowRuleBroken            HK701  a rule that aborts
+│   ├── RuleUnfit                HK702  a rule that cannot judge its column
+│   ├── TypeUnlandable           HK703  a column that no Delta table can hold
+│   ├── ColumnReserved           HK704  a name that belongs to row provenance
+│   └── RowsMultiplied           HK705  a transform that gives more rows than it took
+├── StageError                   HK75x  the files of an attempt
+│   ├── AttemptTaken             HK751  the attempt's folder is already there
+│   ├── SchemaDrifted            HK752  a batch that does not go with the ones before it
+│   ├── TallyUnbalanced          HK753  a row is missing or counted twice
+│   ├── StagedUnfit              HK754  (retried) a staged file is missing, short or corrupt
+│   └── ColumnUnholdable         HK755  a column that no Delta table can hold was not prepared for one
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -1140,6 +1152,175 @@ class PlanUnreadable(PlanError):
 
     def help(self) -> str:
         return "seal one with `hakiri plan --out plan.json`"
+
+
+# --- rows on their way -------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class ExtractError(HakiriError):
+    """Rows, between their source and their stage. Fields name things; they never hold a row's value."""
+
+    table: str
+
+
+@dataclass(eq=False, kw_only=True)
+class RowRuleBroken(ExtractError):
+    """Rows broke a rule whose consequence is to abort."""
+
+    code = "HK701"
+    rule: str
+    column: str
+    count: int
+
+    def message(self) -> str:
+        rows = "1 row" if self.count == 1 else f"{self.count} rows"
+        return f"{rows} of `{self.table}` broke the rule `{self.rule}` on column `{self.column}`"
+
+    def help(self) -> str:
+        return 'mend the rows at the source, or set them aside with `on_fail = "skip"`'
+
+
+@dataclass(eq=False, kw_only=True)
+class RuleUnfit(ExtractError):
+    """A rule that cannot judge its column."""
+
+    code = "HK702"
+    rule: str
+    column: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the rule `{self.rule}` cannot judge column `{self.column}` of `{self.table}`: {self.reason}"
+
+    def help(self) -> str:
+        return "change the rule under `quality.row_level`"
+
+
+@dataclass(eq=False, kw_only=True)
+class TypeUnlandable(ExtractError):
+    """A column whose type, or whose values, no Delta table can hold unchanged."""
+
+    code = "HK703"
+    column: str
+    reason: str
+
+    def message(self) -> str:
+        return f"column `{self.column}` of `{self.table}` cannot land: {self.reason}"
+
+    def help(self) -> str:
+        return "declare a type for the column, or change it in a transform"
+
+
+@dataclass(eq=False, kw_only=True)
+class ColumnReserved(ExtractError):
+    """A source column with a name that belongs to row provenance."""
+
+    code = "HK704"
+    column: str
+
+    def message(self) -> str:
+        return f"column `{self.column}` of `{self.table}` has a name that Hakiri gives to a column of its own"
+
+    def help(self) -> str:
+        return "rename it in the table's `query`, or leave it out with `columns`"
+
+
+@dataclass(eq=False, kw_only=True)
+class RowsMultiplied(ExtractError):
+    """A transform gave more rows than it took, so they cannot be counted against the source (G6)."""
+
+    code = "HK705"
+    taken: int
+    given: int
+
+    def message(self) -> str:
+        return f"the transform of `{self.table}` made {self.given} rows of {self.taken}"
+
+    def help(self) -> str:
+        return "a transform may change and drop rows; multiply them in a view over the landed table"
+
+
+# --- staged files ------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class StageError(HakiriError):
+    """The files of an attempt."""
+
+    folder: str
+
+
+@dataclass(eq=False, kw_only=True)
+class AttemptTaken(StageError):
+    """The folder is there already: attempts share nothing, so whoever wrote it keeps it."""
+
+    code = "HK751"
+    recovery = Recovery.YIELD
+
+    def message(self) -> str:
+        return f"the attempt {self.folder} has already been started"
+
+    def help(self) -> str:
+        return "a new lease brings a new attempt; `hakiri gc` removes what no attempt won"
+
+
+@dataclass(eq=False, kw_only=True)
+class SchemaDrifted(StageError):
+    """A batch that cannot lie in one table with the batches before it."""
+
+    code = "HK752"
+    column: str
+    reason: str
+
+    def message(self) -> str:
+        return f"column `{self.column}` does not go with the rows already staged in {self.folder}: {self.reason}"
+
+    def help(self) -> str:
+        return "declare the column's type, so that every batch has the same"
+
+
+@dataclass(eq=False, kw_only=True)
+class TallyUnbalanced(StageError):
+    """Rows were lost or counted twice, so nothing is sealed (G6)."""
+
+    code = "HK753"
+    recovery = Recovery.REPORT
+    reason: str
+
+    def message(self) -> str:
+        return f"the rows of {self.folder} do not add up: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class StagedUnfit(StageError):
+    """A staged file is not what was sealed; the chunk has to be extracted again."""
+
+    code = "HK754"
+    recovery = Recovery.RETRY
+    path: str
+    problem: Literal["missing", "wrong size", "wrong content", "unreadable"]
+
+    def message(self) -> str:
+        return f"the staged file {self.path} is not what was sealed: {self.problem}"
+
+    def help(self) -> str:
+        return "its chunk is read again from the source"
+
+
+@dataclass(eq=False, kw_only=True)
+class ColumnUnholdable(StageError):
+    """A column that no Delta table can hold reached the stage as it was."""
+
+    code = "HK755"
+    column: str
+    reason: str
+
+    def message(self) -> str:
+        return f"column `{self.column}` cannot be staged in {self.folder}: {self.reason}"
+
+    def help(self) -> str:
+        return "declare another type or another name for the column"
 
 
 # --- ours --------------------------------------------------------------------------------------

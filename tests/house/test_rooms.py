@@ -34,7 +34,7 @@ MAP = {
     "model": room("errors", "pyarrow"),
     "spec": room("errors model", "pydantic pydantic_core tomli tomlkit cronsim"),
     "plan": room("errors model spec"),
-    "extract": room("errors model spec", "polars pyarrow"),
+    "extract": room("errors model spec", "polars polars_hash pyarrow"),
     "extract.connectors": room("errors model spec", "polars pyarrow pydantic"),
     "extract.connectors.postgres": room("errors model spec", "pyarrow pydantic adbc_driver_postgresql"),
     "stage": room("errors model", "pyarrow"),

@@ -1,0 +1,71 @@
+"""A row that does not land is written down whole, as JSON that any engine can read, beside why it did not."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pyarrow as pa
+
+from hakiri.extract.connectors.quarantine import BatchKind, kind_of, printable
+from hakiri.model.quarantined import QUARANTINED
+
+UNREADABLE = "unreadable"
+REMARK = "remark"
+
+
+def rows_aside(rows: pa.RecordBatch, *, rule_id: str, reason: str, column: str, is_kept: bool) -> pa.RecordBatch:
+    """Rows that broke a rule, in the form of `model.quarantined`."""
+    count = rows.num_rows
+    return _aside(
+        rule_id=[rule_id] * count,
+        reason=[reason] * count,
+        column=[column] * count,
+        row=[row_json(row) for row in rows.to_pylist()],
+        origin=[None] * count,
+        line=[None] * count,
+        is_kept=[is_kept] * count,
+    )
+
+
+def faults_aside(faults: pa.RecordBatch) -> pa.RecordBatch:
+    """What a connector could not read, in the same form: rows that are nowhere else, and remarks on rows that are."""
+    is_kept = kind_of(faults) is BatchKind.REMARKS
+    count = faults.num_rows
+    return _aside(
+        rule_id=[REMARK if is_kept else UNREADABLE] * count,
+        reason=faults.column("reason"),
+        column=faults.column("column"),
+        row=faults.column("raw"),
+        origin=faults.column("origin"),
+        line=faults.column("position"),
+        is_kept=[is_kept] * count,
+    )
+
+
+def row_json(row: dict[str, Any]) -> str:
+    """The row as one JSON object: exact numbers and times as text, binary in hexadecimal, NaN by its name."""
+    return json.dumps({name: _plain(value) for name, value in row.items()}, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | bool() | int():
+            return value
+        case str():
+            return printable(value)
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case bytes():
+            return value.hex()
+        case dict():
+            return {name: _plain(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case _:
+            return str(value)
+
+
+def _aside(**columns: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(columns, schema=QUARANTINED)

@@ -1,0 +1,41 @@
+"""Every row that lands says which run and which chunk brought it, when, and what it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+
+from hakiri.errors import ColumnReserved
+from hakiri.extract.hash import row_hashes
+from hakiri.model.staged import PROVENANCE
+
+_INSTANT = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where the rows of one attempt come from. One instant for all of them, so that an attempt is one ingestion."""
+
+    run: str
+    chunk: str
+    ingested_at: datetime
+
+
+def with_provenance(batch: pa.RecordBatch, provenance: Provenance, *, table: str) -> pa.RecordBatch:
+    """The rows with the four columns of `model.staged.PROVENANCE` after their own.
+
+    ColumnReserved when the rows have a column of such a name.
+    """
+    taken = {name.casefold(): name for name in batch.schema.names}
+    for name in PROVENANCE:
+        if name in taken:
+            raise ColumnReserved(table=table, column=taken[name])
+    told = (
+        pa.repeat(pa.scalar(provenance.run), batch.num_rows),
+        pa.repeat(pa.scalar(provenance.chunk), batch.num_rows),
+        pa.repeat(pa.scalar(provenance.ingested_at, _INSTANT), batch.num_rows),
+        row_hashes(batch),
+    )
+    return pa.RecordBatch.from_arrays([*batch.columns, *told], names=[*batch.schema.names, *PROVENANCE])

@@ -1,0 +1,53 @@
+"""Which Arrow types a Delta table can hold is one table, so what extract prepares is what stage accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyarrow import types
+
+MAX_PRECISION = 38
+
+
+def why_not(kind: pa.DataType) -> str | None:
+    """Why a Delta table cannot hold the type; None when it can."""
+    if kind in _SCALARS:
+        return None
+    if types.is_decimal128(kind):
+        return None if 0 <= kind.scale <= kind.precision <= MAX_PRECISION else f"{kind} is no decimal of Delta"
+    if types.is_nested(kind):
+        return _why_not_nested(kind)
+    return f"Delta has no {kind}"
+
+
+def children(kind: pa.DataType) -> Iterator[pa.Field]:
+    """The fields that a list, a struct or a map is made of."""
+    return (kind.field(index) for index in range(kind.num_fields))
+
+
+_SCALARS = frozenset(
+    {
+        pa.bool_(),
+        pa.int8(),
+        pa.int16(),
+        pa.int32(),
+        pa.int64(),
+        pa.float32(),
+        pa.float64(),
+        pa.string(),
+        pa.binary(),
+        pa.date32(),
+        pa.timestamp("us"),
+        pa.timestamp("us", tz="UTC"),
+    }
+)
+
+
+def _why_not_nested(kind: pa.DataType) -> str | None:
+    if not (types.is_list(kind) or types.is_struct(kind) or types.is_map(kind)):
+        return f"Delta has no {kind}"
+    if types.is_struct(kind) and not kind.num_fields:
+        return "Delta has no struct without members"
+    parts = [kind.key_field, kind.item_field] if types.is_map(kind) else children(kind)
+    return next((reason for part in parts if (reason := why_not(part.type))), None)

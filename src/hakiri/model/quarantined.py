@@ -1,0 +1,24 @@
+"""A row that is set aside has one form from the rule that found it to the table that keeps it (G6)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+QUARANTINED = pa.schema(
+    [
+        pa.field("rule_id", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),  # without the value
+        pa.field("column", pa.string()),
+        pa.field("row", pa.string()),  # the row as JSON, or what was found in its place
+        pa.field("origin", pa.string()),  # the file, or the table
+        pa.field("line", pa.int64()),  # in the file, or the ordinal in the span; from 1, where known
+        pa.field("is_kept", pa.bool_(), nullable=False),  # the row is staged too, so it is not counted here
+    ]
+)
+
+
+def set_aside(rows: pa.RecordBatch) -> int:
+    """How many of the rows are here and nowhere else: those that the tally counts as quarantined."""
+    kept: int = pc.sum(rows.column("is_kept")).as_py() or 0
+    return int(rows.num_rows) - kept

@@ -1,0 +1,1 @@
+"""What an attempt wrote lies in files that are complete, durable and known by their content."""

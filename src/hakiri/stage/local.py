@@ -1,0 +1,125 @@
+"""A folder of this machine, or a volume mounted as one, holds staged files through a power cut."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import FileIO
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from hakiri.errors import NotWritable
+from hakiri.stage.port import Entry
+
+_RACES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFiles:
+    """Files under a folder. The folder is made, durably, when the first attempt is."""
+
+    root: Path
+
+    def make_folder(self, folder: str) -> None:
+        path = self.root / folder
+        # A sweep may take an empty parent away between its making and its use.
+        for race in range(_RACES):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.mkdir()
+                return
+            except FileNotFoundError:
+                if race == _RACES - 1:
+                    raise
+            except FileExistsError:
+                raise
+            except OSError as cause:
+                raise _not_writable(path, cause) from cause
+
+    def create(self, path: str) -> BinaryIO:
+        try:
+            return cast("BinaryIO", _Writing(self.root / path))
+        except OSError as cause:
+            raise _not_writable(self.root / path, cause) from cause
+
+    def sync_file(self, path: str) -> None:
+        self._sync(self.root / path)
+
+    def sync_folder(self, folder: str) -> None:
+        self._sync(self.root / folder)
+        if folder:
+            return
+        # Nobody else makes the way to the root durable, and any part of it may be as new as the attempt. A folder
+        # we may not write to is not ours: no name in it is new.
+        for above in self.root.absolute().parents:
+            if not os.access(above, os.W_OK | os.R_OK):
+                break
+            self._sync(above)
+
+    def open(self, path: str) -> BinaryIO:
+        return (self.root / path).open("rb")
+
+    def walk(self, folder: str) -> Iterator[Entry]:
+        for current, folders, files in os.walk(self.root / folder, topdown=False):
+            for name in files + folders:
+                entry = self._entry(Path(current) / name)
+                if entry is not None:
+                    yield entry
+
+    def remove(self, path: str) -> bool:
+        target = self.root / path
+        try:
+            target.rmdir() if target.is_dir() and not target.is_symlink() else target.unlink()
+        except FileNotFoundError:
+            return True
+        except OSError as cause:
+            if cause.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                return False
+            raise _not_writable(target, cause) from cause
+        return True
+
+    def _entry(self, path: Path) -> Entry | None:
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            return None
+        return Entry(
+            path=path.relative_to(self.root).as_posix(),
+            is_folder=path.is_dir() and not path.is_symlink(),
+            bytes=found.st_size,
+            changed_at=datetime.fromtimestamp(found.st_mtime, UTC),
+        )
+
+    def _sync(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        except OSError as cause:
+            raise _not_writable(path, cause) from cause
+        finally:
+            os.close(descriptor)
+
+
+class _Writing(FileIO):
+    """A new file whose failures, a full disk above all, are already ours when they leave it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "xb")
+        self._path = path
+
+    def write(self, data: object) -> int:
+        block = memoryview(data).cast("B")  # type: ignore[arg-type]
+        done = 0
+        while done < len(block):  # a nearly full disk takes a part and says so
+            try:
+                done += super().write(block[done:]) or 0
+            except OSError as cause:
+                raise _not_writable(self._path, cause) from cause
+        return done
+
+
+def _not_writable(path: Path, cause: OSError) -> NotWritable:
+    return NotWritable(folder=str(path.parent), reason=cause.strerror or type(cause).__name__)

@@ -1,0 +1,97 @@
+"""A sealed attempt describes itself: its manifest alone gives back the staged chunk, whatever happened to the catalog.
+
+The text is the same for the same chunk, so its SHA-256 stands for every file the attempt wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from typing import Any
+
+from hakiri.errors import StagedUnfit
+from hakiri.model.chunk import ChunkKey
+from hakiri.model.delta_schema import from_delta, to_delta
+from hakiri.model.key import KeyValue, from_plain, to_plain
+from hakiri.model.staged import StagedChunk, StagedFile, Tally
+from hakiri.stage.layout import MANIFEST
+from hakiri.stage.port import Files
+
+VERSION = 1
+
+
+def to_json(staged: StagedChunk) -> str:
+    """The manifest's text: keys in order, one line per fact, a newline at the end."""
+    plain = {
+        "version": VERSION,
+        "chunk": asdict(staged.chunk),
+        "run": staged.run,
+        "node": staged.node,
+        "attempt": staged.attempt,
+        "folder": staged.folder,
+        "rows": sum(file.rows for file in staged.files),
+        "bytes": sum(file.bytes for file in staged.files),
+        "files": [asdict(file) for file in staged.files],
+        "quarantine": [asdict(file) for file in staged.quarantine],
+        "tally": asdict(staged.tally),
+        "cursor_low": _bound_to_plain(staged.cursor_low),
+        "cursor_high": _bound_to_plain(staged.cursor_high),
+        "schema": to_delta(staged.schema),
+    }
+    return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str | bytes) -> StagedChunk:
+    """The chunk that `to_json` wrote; ValueError for any other text, a newer version's included."""
+    plain = json.loads(text)
+    if not isinstance(plain, dict) or plain.get("version") != VERSION:
+        raise ValueError("not a manifest of this version")
+    try:
+        return _from_plain(plain)
+    except (KeyError, TypeError) as cause:
+        raise ValueError("not a manifest") from cause
+
+
+def fingerprint(staged: StagedChunk) -> str:
+    """What a catalog records for the attempt: the SHA-256 of its manifest."""
+    return hashlib.sha256(to_json(staged).encode()).hexdigest()
+
+
+def read_manifest(files: Files, folder: str) -> StagedChunk:
+    """What the attempt in this folder sealed. StagedUnfit when it never did, or its manifest is damaged."""
+    path = f"{folder}/{MANIFEST}"
+    try:
+        with files.open(path) as file:
+            staged = from_json(file.read())
+    except FileNotFoundError as cause:
+        raise StagedUnfit(folder=folder, path=path, problem="missing") from cause
+    except ValueError as cause:
+        raise StagedUnfit(folder=folder, path=path, problem="unreadable") from cause
+    if staged.folder != folder:
+        raise StagedUnfit(folder=folder, path=path, problem="wrong content")
+    return staged
+
+
+def _from_plain(plain: dict[str, Any]) -> StagedChunk:
+    return StagedChunk(
+        chunk=ChunkKey(**plain["chunk"]),
+        run=plain["run"],
+        node=plain["node"],
+        attempt=plain["attempt"],
+        folder=plain["folder"],
+        schema=from_delta(plain["schema"]),
+        files=tuple(StagedFile(**file) for file in plain["files"]),
+        quarantine=tuple(StagedFile(**file) for file in plain["quarantine"]),
+        tally=Tally(**plain["tally"]),
+        cursor_low=_bound_from_plain(plain["cursor_low"]),
+        cursor_high=_bound_from_plain(plain["cursor_high"]),
+    )
+
+
+def _bound_to_plain(value: KeyValue | None) -> list[str] | None:
+    return None if value is None else to_plain(value)
+
+
+def _bound_from_plain(plain: Any) -> KeyValue | None:
+    return None if plain is None else from_plain(plain)

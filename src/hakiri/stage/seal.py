@@ -1,0 +1,94 @@
+"""A sealed attempt survives a power cut whole, and whoever holds its StagedChunk can tell if it did not (G3)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hakiri.errors import StagedUnfit, TallyUnbalanced
+from hakiri.model.boundary import Boundary, passing
+from hakiri.model.key import KeyValue
+from hakiri.model.staged import StagedChunk, StagedFile, Tally
+from hakiri.stage.fingerprint import read_fingerprint
+from hakiri.stage.layout import parents
+from hakiri.stage.manifest import fingerprint, read_manifest, to_json
+from hakiri.stage.port import Files
+from hakiri.stage.writer import AttemptWriter
+
+
+def seal(
+    writer: AttemptWriter,
+    tally: Tally,
+    *,
+    cursor_low: KeyValue | None = None,
+    cursor_high: KeyValue | None = None,
+) -> StagedChunk:
+    """End the attempt and make it durable; only then may the catalog hear of it. An attempt is sealed once.
+
+    The order is ADR 0020: files, their content; the manifest, its content; the attempt's folder; the folders above
+    it, up to the table's root. TallyUnbalanced, and no manifest, when a row is unaccounted for.
+    """
+    _check(writer, tally)
+    files, quarantine = writer.close()
+    for file in (*files, *quarantine):
+        writer.files.sync_file(file.path)
+    passing(Boundary.SEALED)
+    attempt = writer.attempt
+    staged = StagedChunk(
+        chunk=attempt.chunk,
+        run=attempt.run,
+        node=attempt.node,
+        attempt=attempt.number,
+        folder=attempt.folder,
+        schema=writer.schema,
+        files=files,
+        quarantine=quarantine,
+        tally=tally,
+        cursor_low=cursor_low,
+        cursor_high=cursor_high,
+    )
+    _write_manifest(writer.files, attempt.manifest, staged)
+    # From the inside out: a name becomes durable only after what it leads to. All of them, because a folder that was
+    # there before may have been made a moment ago by a worker that has synced nothing yet.
+    for folder in (attempt.folder, *parents(attempt.folder)):
+        writer.files.sync_folder(folder)
+    passing(Boundary.MANIFEST_WRITTEN)
+    return staged
+
+
+def verify(files: Files, staged: StagedChunk) -> None:
+    """Return when every file is there and holds what was sealed; else StagedUnfit. A repeat looks again."""
+    if fingerprint(read_manifest(files, staged.folder)) != fingerprint(staged):
+        raise StagedUnfit(folder=staged.folder, path=f"{staged.folder}/", problem="wrong content")
+    for file in (*staged.files, *staged.quarantine):
+        if problem := _problem(files, file):
+            raise StagedUnfit(folder=staged.folder, path=file.path, problem=problem)
+
+
+def _check(writer: AttemptWriter, tally: Tally) -> None:
+    """G6: no row is lost between the tally and the files."""
+    folder = writer.attempt.folder
+    if not tally.is_balanced:
+        raise TallyUnbalanced(folder=folder, reason=f"{tally}")
+    for what, counted, written in [
+        ("staged", tally.staged, writer.staged_rows),
+        ("quarantined", tally.quarantined, writer.set_aside_rows),
+    ]:
+        if counted != written:
+            raise TallyUnbalanced(folder=folder, reason=f"{counted} rows counted as {what}, {written} written")
+
+
+def _write_manifest(files: Files, path: str, staged: StagedChunk) -> None:
+    with files.create(path) as file:
+        file.write(to_json(staged).encode())
+    files.sync_file(path)
+
+
+def _problem(files: Files, file: StagedFile) -> Literal["missing", "wrong size", "wrong content"] | None:
+    try:
+        with files.open(file.path) as opened:
+            size, sha256 = read_fingerprint(opened)
+    except FileNotFoundError:
+        return "missing"
+    if size != file.bytes:
+        return "wrong size"
+    return None if sha256 == file.sha256 else "wrong content"

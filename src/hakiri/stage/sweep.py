@@ -1,0 +1,94 @@
+"""What no attempt won does not stay: losing attempts and orphans go once they are old, and a winner never does."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hakiri.stage.layout import RUNS
+from hakiri.stage.port import Entry, Files
+
+_DEPTH_OF_ATTEMPT = 4  # run, node, chunk, attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Remnant:
+    """The folder of an attempt that did not win."""
+
+    folder: str
+    files: int
+    bytes: int
+    newest: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a sweep found old enough to go, and what of it went."""
+
+    found: tuple[Remnant, ...]
+    removed: tuple[Remnant, ...] = ()
+
+
+def find_remnants(files: Files, *, winning: Collection[str], now: datetime, retention: timedelta) -> Sweep:
+    """What `sweep` would remove. Touches nothing.
+
+    An attempt is as old as the newest thing in it, so one that is still being written is never old, whatever its
+    lease says. `winning` are the folders the catalog has named as winners, as `StagedChunk.folder` has them.
+    """
+    if retention <= timedelta():
+        raise ValueError("without a retention a sweep would meet attempts that are being written")
+    attempts: dict[str, list[Entry]] = defaultdict(list)
+    for entry in files.walk(RUNS):
+        if folder := _attempt_of(entry):
+            attempts[folder].append(entry)
+    remnants = (_remnant(folder, entries) for folder, entries in sorted(attempts.items()) if folder not in winning)
+    return Sweep(tuple(remnant for remnant in remnants if now - remnant.newest > retention))
+
+
+def sweep(files: Files, *, winning: Collection[str], now: datetime, retention: timedelta) -> Sweep:
+    """Remove what `find_remnants` finds, and the folders it leaves empty. A repeat finds nothing more to do.
+
+    Each attempt is looked at again before it goes: one that was written to meanwhile stays.
+    """
+    found = find_remnants(files, winning=winning, now=now, retention=retention).found
+    removed = tuple(remnant for remnant in found if _remove(files, remnant))
+    for folder in sorted({above for remnant in removed for above in _between(remnant.folder)}, key=len, reverse=True):
+        files.remove(folder)  # stays where a living attempt lies in it
+    return Sweep(found, removed)
+
+
+def _attempt_of(entry: Entry) -> str | None:
+    """The attempt's folder that the entry is, or lies in."""
+    parts = entry.path.split("/")
+    depth = len(RUNS.split("/")) + _DEPTH_OF_ATTEMPT
+    if len(parts) < depth or (len(parts) == depth and not entry.is_folder):
+        return None
+    return "/".join(parts[:depth])
+
+
+def _remnant(folder: str, entries: Iterable[Entry]) -> Remnant:
+    listed = list(entries)
+    kept = [entry for entry in listed if not entry.is_folder]
+    return Remnant(
+        folder=folder,
+        files=len(kept),
+        bytes=sum(entry.bytes for entry in kept),
+        newest=max(entry.changed_at for entry in listed),
+    )
+
+
+def _remove(files: Files, remnant: Remnant) -> bool:
+    inside = list(files.walk(remnant.folder))
+    if any(entry.changed_at > remnant.newest for entry in inside):
+        return False
+    for entry in inside:
+        files.remove(entry.path)
+    return files.remove(remnant.folder)
+
+
+def _between(folder: str) -> list[str]:
+    """The folders of the chunk, the node and the run."""
+    parts = folder.split("/")
+    return ["/".join(parts[:-levels]) for levels in range(1, _DEPTH_OF_ATTEMPT)]

@@ -1,0 +1,104 @@
+"""What one attempt reads is written to a folder that nobody else writes to, in types that Delta can hold."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+
+from hakiri.errors import AttemptTaken, ColumnUnholdable, SchemaDrifted
+from hakiri.model.boundary import Boundary, passing
+from hakiri.model.delta_schema import normal
+from hakiri.model.holdable import why_not
+from hakiri.model.quarantined import QUARANTINED, set_aside
+from hakiri.model.staged import StagedFile
+from hakiri.stage.layout import Attempt
+from hakiri.stage.parquet import ParquetSeries, Sizes
+from hakiri.stage.port import Files
+
+
+class AttemptWriter:
+    """The files of one attempt while they are being written. Leaving it unsealed leaves an orphan and no more."""
+
+    def __init__(self, files: Files, attempt: Attempt, *, sizes: Sizes | None = None) -> None:
+        """Make the attempt's folder. AttemptTaken when it is there already, whoever made it."""
+        self.files = files
+        self.attempt = attempt
+        self.schema = pa.schema([])
+        self.staged_rows = 0
+        self.set_aside_rows = 0
+        sizes = sizes or Sizes()
+        self._parts = ParquetSeries(files, attempt.part, sizes)
+        self._quarantine = ParquetSeries(files, attempt.quarantine, sizes)
+        try:
+            files.make_folder(attempt.folder)
+        except FileExistsError as cause:
+            raise AttemptTaken(folder=attempt.folder) from cause
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.abandon()
+
+    def accept(self, kept: pa.RecordBatch) -> None:
+        """Write rows that will land.
+
+        A batch may bring columns that none before it had: a new file begins, and in the files before it Delta reads
+        the column as NULL. A column that is gone or has another type raises SchemaDrifted, one that no Delta table
+        can hold ColumnUnholdable.
+        """
+        self._fit(kept.schema)
+        self._parts.write(kept.select(self.schema.names).cast(self.schema))
+        self.staged_rows += kept.num_rows
+        passing(Boundary.BATCH_WRITTEN)
+
+    def accept_quarantined(self, rows: pa.RecordBatch) -> None:
+        """Write rows that were set aside, in the form of `model.quarantined`."""
+        self._quarantine.write(rows.cast(QUARANTINED))
+        self.set_aside_rows += set_aside(rows)
+        passing(Boundary.BATCH_WRITTEN)
+
+    def close(self) -> tuple[tuple[StagedFile, ...], tuple[StagedFile, ...]]:
+        """End every file: those with rows, and those with quarantined rows. None is durable yet."""
+        return self._parts.close(), self._quarantine.close()
+
+    def abandon(self) -> None:
+        """Let go of the open files as they are. A repeat does nothing."""
+        self._parts.abandon()
+        self._quarantine.abandon()
+
+    def _fit(self, found: pa.Schema) -> None:
+        if not self.schema.names:
+            self.schema = self._checked(found)
+            return
+        known = {field.name: field.type for field in self._checked(found)}
+        for field in self.schema:
+            if field.name not in known:
+                raise self._drift(field.name, "it is no longer there")
+            if known[field.name] != field.type:
+                raise self._drift(field.name, f"it was {field.type}, and is {known[field.name]}")
+        added = [pa.field(name, kind) for name, kind in known.items() if name not in self.schema.names]
+        if added:
+            self._parts.turn()
+            self.schema = pa.schema([*self.schema, *added])
+
+    def _checked(self, schema: pa.Schema) -> pa.Schema:
+        seen: set[str] = set()
+        for field in schema:
+            if reason := why_not(field.type):
+                raise self._unholdable(field.name, reason)
+            if field.name.casefold() in seen:
+                raise self._unholdable(field.name, "Delta takes it for another column of the same name")
+            seen.add(field.name.casefold())
+        return normal(schema)
+
+    def _drift(self, column: str, reason: str) -> SchemaDrifted:
+        return SchemaDrifted(folder=self.attempt.folder, column=column, reason=reason)
+
+    def _unholdable(self, column: str, reason: str) -> ColumnUnholdable:
+        return ColumnUnholdable(folder=self.attempt.folder, column=column, reason=reason)
