@@ -46,7 +46,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             memory="1g",
             archive=False,
             log_dir=tmp_path_factory.mktemp("spark") / "logs",
-            conf={"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
+            conf={"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:-UseParallelGC -XX:+UseSerialGC"},
         )
     )
     close_session()
