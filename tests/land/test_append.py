@@ -6,11 +6,13 @@ import json
 import shutil
 from dataclasses import replace
 
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from hakiri.errors import LandingOutOfOrder, RowsUncounted, StagedFileUnfit, TableMovedBack
+from hakiri.errors import LandingFailed, LandingOutOfOrder, RowsUncounted, StagedFileUnfit, TableMovedBack
 from hakiri.land.lander import Outcome, land
+from hakiri.land.spark import SparkTable
 from hakiri.land.standing import Carried
 from hakiri.model.staged import Tally
 from land.staging import Workshop, order
@@ -158,9 +160,6 @@ def test_a_commit_whose_answer_was_lost_is_settled_by_reading(
 ) -> None:
     spark_workshop.options["may_adopt"] = False
     request = spark_workshop.request(spark_workshop.chunk([order(1)]))
-    from hakiri.errors import LandingFailed
-    from hakiri.land.spark import SparkTable
-
     write = SparkTable.write
 
     def and_lose_the_answer(self: SparkTable, *given: object) -> None:
@@ -184,9 +183,22 @@ def test_a_staged_file_that_is_not_the_sealed_one_is_not_adopted(workshop: Works
 
 def test_rows_that_are_not_there_are_missed(spark_workshop: Workshop) -> None:
     chunk = spark_workshop.chunk([order(1)])
-    short = replace(chunk, files=(replace(chunk.files[0], rows=2),))
+    short = replace(chunk, files=(replace(chunk.files[0], rows=2),), tally=Tally(read=2, staged=2))
     with pytest.raises(RowsUncounted):
         land(spark_workshop.request(short, may_adopt=False), spark_workshop.spark)
+
+
+def test_a_tally_that_does_not_add_up_is_not_landed(workshop: Workshop) -> None:
+    chunk = workshop.chunk([order(1), order(2)])
+    for tally in (Tally(read=3, staged=3), Tally(read=3, staged=2)):
+        with pytest.raises(RowsUncounted):
+            land(workshop.request(replace(chunk, tally=tally)), workshop.spark)
+
+
+def test_a_landing_brings_the_chunks_it_was_reserved_for_and_no_others(workshop: Workshop) -> None:
+    request = workshop.request(workshop.chunk([order(1)]))
+    with pytest.raises(AssertionError):
+        land(replace(request, chunks=(workshop.chunk([order(2)]),)), workshop.spark)
 
 
 def test_many_small_files_are_written_as_few(spark_workshop: Workshop) -> None:
@@ -196,6 +208,4 @@ def test_many_small_files_are_written_as_few(spark_workshop: Workshop) -> None:
 
 
 def _one_row(workshop: Workshop) -> object:
-    import pyarrow.parquet as pq
-
     return pq.read_table(workshop.root / workshop.chunk([order(9)]).files[0].path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,9 +13,6 @@ from hakiri.errors import StagedFileUnfit
 from hakiri.land.recipe import Recipe
 from hakiri.land.statistics import delta_statistics
 from hakiri.model.staged import StagedFile
-
-# What Delta's paths, which are URLs, keep as it is.
-_SAFE = "/-_.~=+@,;!$&'()*"
 
 
 def add_actions(recipe: Recipe, folder: Path) -> tuple[AddAction, ...]:
@@ -30,7 +26,7 @@ def _actions(recipe: Recipe, folder: Path) -> Iterator[AddAction]:
         footer = _footer(recipe, file, path)
         if file.rows:
             yield AddAction(
-                path=quote(file.path, safe=_SAFE),
+                path=file.path,
                 size=file.bytes,
                 partition_values={},
                 modification_time=int(path.stat().st_mtime * 1000),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hakiri.land.recipe import LandRequest
 from hakiri.land.reconcile import Agreement
 from hakiri.land.staged_types import is_stored_as_is, table_type
@@ -15,6 +17,8 @@ SMALL_BYTES = 8 * 1024 * 1024
 MANY_FILES = 8
 """More files than this have to be large on average: many small chunks never make many small files."""
 
+# In a log a path is a URL, and engines disagree on what they escape in one.
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9_=/-][A-Za-z0-9_=./-]*")
 _UNDERSTOOD = frozenset(("appendOnly", "invariants", "timestampNtz"))
 
 
@@ -30,6 +34,7 @@ def can_adopt(request: LandRequest, agreement: Agreement, standing: Standing | N
         and (standing is None or _is_plain(standing, agreement))
         and not needs_mapped_names(agreement.schema)
         and all(_fits(chunk, agreement.schema) for chunk in request.chunks)
+        and all(_PLAIN_PATH.fullmatch(file.path) for file in files)
         and is_worth_adopting(files)
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hakiri.errors import KeyMissing, ModeUnavailable, SchemaIncompatible
+from hakiri.errors import KeyMissing, ModeUnavailable, RowsUncounted, SchemaIncompatible
 from hakiri.land.adoptable import can_adopt
 from hakiri.land.modes.append import Overlap, append
 from hakiri.land.modes.truncate import truncate
@@ -32,9 +32,10 @@ _WIDENING = ("delta.enableTypeWidening", "true")
 def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     """The recipe for this table at this version.
 
-    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, KeyMissing or LandingTooLarge.
+    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, KeyMissing, RowsUncounted or LandingTooLarge.
     """
     table = request.landing.table
+    _require_whole(request)
     stored = None if standing is None else standing.schema
     staged = [table_type(chunk.schema, table=table.table) for chunk in request.chunks]
     agreement = reconcile(stored, staged, pipeline=table.pipeline, table=table.table)
@@ -58,6 +59,16 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
         comment=request.comment,
         widens_in_place=widens_in_place,
     )
+
+
+def _require_whole(request: LandRequest) -> None:
+    """The chunks are those the landing names, and their files hold what their tallies say (G6)."""
+    named, brought = set(request.landing.chunks), {chunk.chunk for chunk in request.chunks}
+    if not brought <= named or (named != brought and not request.is_sparse):
+        raise AssertionError("a landing brings exactly the chunks it was reserved for")
+    rows = sum(file.rows for chunk in request.chunks for file in chunk.files)
+    if request.tally.staged != rows or not request.tally.is_balanced:
+        raise RowsUncounted(table=request.landing.table.table, expected=request.tally.staged, found=rows)
 
 
 def _steps(request: LandRequest, schema: Struct, stored: Struct | None) -> Steps:
