@@ -79,6 +79,20 @@ HakiriError
 │   ├── TallyUnbalanced          HK753  a row is missing or counted twice
 │   ├── StagedUnfit              HK754  (retried) a staged file is missing, short or corrupt
 │   └── ColumnUnholdable         HK755  a column that no Delta table can hold was not prepared for one
+├── LandError                    HK8xx  making staged rows a table's rows
+│   ├── LandingOutOfOrder        HK801  the table carries a number nobody expected
+│   ├── TableMovedBack           HK802  lost, recreated or restored behind our back
+│   ├── SchemaIncompatible       HK803  a column that cannot take what was staged
+│   ├── TypeUnsupported          HK804  staged as a type that Delta does not have
+│   ├── ColumnsCollide           HK805  names that differ in their case alone
+│   ├── KeyMissing               HK806  rows shall be told apart by a column that is not there
+│   ├── NullKeys                 HK807  rows without the key they are told apart by
+│   ├── StagedFileUnfit          HK808  missing, short or not what was sealed
+│   ├── RowsUncounted            HK809  fewer or more rows than were staged (G6)
+│   ├── LandingTooLarge          HK810  more chunks than one commit can name
+│   ├── TableContended           HK811  other writers were faster every time (retried)
+│   ├── LandingFailed            HK812  nothing was landed (retried)
+│   └── ModeUnavailable          HK813  a load mode this release does not carry out
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -1321,6 +1335,214 @@ class ColumnUnholdable(StageError):
 
     def help(self) -> str:
         return "declare another type or another name for the column"
+
+
+# --- landing -----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class LandError(HakiriError):
+    """Staged rows that did not become rows of their table."""
+
+    table: str
+
+
+@dataclass(eq=False, kw_only=True)
+class LandingOutOfOrder(LandError):
+    """The table carries a landing the catalog knows nothing of; going on would lose this one (G4)."""
+
+    code = "HK801"
+    number: int
+    expected: int
+    found: int
+
+    def message(self) -> str:
+        return (
+            f"`{self.table}` already carries landing {self.found}, where {self.expected} was expected, "
+            f"so landing {self.number} was not written"
+        )
+
+    def help(self) -> str:
+        return "another catalog lands here too, or this one lost its state: `hakiri catalog rebuild` reads the table's"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableMovedBack(LandError):
+    """Rows that were landed are gone, and landing more would hide it."""
+
+    code = "HK802"
+    expected: int
+    found: int
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.table}` should carry landing {self.expected} and carries {self.found}: {self.reason}"
+
+    def help(self) -> str:
+        return "restore the table to its newest version, or rewind the pipeline so that the lost rows are read again"
+
+
+@dataclass(eq=False, kw_only=True)
+class SchemaIncompatible(LandError):
+    """A column whose staged values do not fit the type the table stores."""
+
+    code = "HK803"
+    pipeline: str
+    column: str
+    stored: str
+    incoming: str
+
+    def message(self) -> str:
+        return f"column `{self.column}` of `{self.table}` is {self.stored} and cannot take {self.incoming}"
+
+    def help(self) -> str:
+        return (
+            f"cast it to {self.stored} in a transform, "
+            f"or accept the new type: `hakiri schema accept {self.pipeline} --table {self.table}`"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class TypeUnsupported(LandError):
+    """A staged column of a type no Delta table can hold."""
+
+    code = "HK804"
+    column: str
+    incoming: str
+
+    def message(self) -> str:
+        return f"column `{self.column}` of `{self.table}` is staged as {self.incoming}, which Delta does not have"
+
+    def help(self) -> str:
+        return "cast it in a transform"
+
+
+@dataclass(eq=False, kw_only=True)
+class ColumnsCollide(LandError):
+    """Delta's names have no case, so two such columns would be one."""
+
+    code = "HK805"
+    columns: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"{' and '.join(f'`{name}`' for name in self.columns)} would be one column of `{self.table}`"
+
+    def help(self) -> str:
+        return "rename one of them in a transform"
+
+
+@dataclass(eq=False, kw_only=True)
+class KeyMissing(LandError):
+    """A load that tells rows apart by columns that were not staged, or were not named."""
+
+    code = "HK806"
+    columns: tuple[str, ...] = ()
+
+    def message(self) -> str:
+        if not self.columns:
+            return f"`{self.table}` has no key to tell its rows apart by"
+        return f"`{self.table}` has no column {' and no column '.join(f'`{name}`' for name in self.columns)}"
+
+    def help(self) -> str:
+        return "name the table's `primary_key` or its `upsert_key` in the manifest"
+
+
+@dataclass(eq=False, kw_only=True)
+class NullKeys(LandError):
+    """Rows that say nothing about which row they are."""
+
+    code = "HK807"
+    columns: tuple[str, ...]
+    rows: int
+
+    def message(self) -> str:
+        named = ", ".join(f"`{name}`" for name in self.columns)
+        return f"{self.rows} staged rows of `{self.table}` have no value in the key {named}; nothing was landed"
+
+    def help(self) -> str:
+        return "quarantine them with a `not_null` rule, or choose another key"
+
+
+@dataclass(eq=False, kw_only=True)
+class StagedFileUnfit(LandError):
+    """A staged file that is not the one its seal describes (G3)."""
+
+    code = "HK808"
+    path: str
+    problem: Literal["missing", "wrong size", "wrong row count", "not Parquet"]
+
+    def message(self) -> str:
+        return f"{self.path}: {self.problem}, so nothing was landed in `{self.table}`"
+
+    def help(self) -> str:
+        return "rewind the chunk, so that it is read again"
+
+
+@dataclass(eq=False, kw_only=True)
+class RowsUncounted(LandError):
+    """The staged files do not hold the rows that were counted into them (G6)."""
+
+    code = "HK809"
+    recovery = Recovery.REPORT
+    expected: int
+    found: int
+
+    def message(self) -> str:
+        return f"{self.expected} rows were staged for `{self.table}` and {self.found} were found; nothing was landed"
+
+
+@dataclass(eq=False, kw_only=True)
+class LandingTooLarge(LandError):
+    """What a commit says about itself is bounded, so that every reader of the log can afford it."""
+
+    code = "HK810"
+    recovery = Recovery.REPORT
+    number: int
+    bytes: int
+    limit: int
+
+    def message(self) -> str:
+        return f"landing {self.number} of `{self.table}` needs {self.bytes} bytes to name its chunks, of {self.limit}"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableContended(LandError):
+    """Every attempt to commit met a newer version. Nothing was landed."""
+
+    code = "HK811"
+    recovery = Recovery.RETRY
+    number: int
+
+    def message(self) -> str:
+        return f"other writers of `{self.table}` were faster every time, so landing {self.number} has to be tried again"
+
+
+@dataclass(eq=False, kw_only=True)
+class LandingFailed(LandError):
+    """The table was read after the failure and does not carry the landing, or could not be read at all."""
+
+    code = "HK812"
+    recovery = Recovery.RETRY
+    number: int
+    reason: str
+
+    def message(self) -> str:
+        return f"landing {self.number} of `{self.table}` failed: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class ModeUnavailable(LandError):
+    """A load mode that a manifest may name and no recipe exists for."""
+
+    code = "HK813"
+    mode: str
+    available: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"`{self.table}` cannot be loaded by {self.mode} in this release"
+
+    def help(self) -> str:
+        return f"choose one of {', '.join(self.available)}"
 
 
 # --- ours --------------------------------------------------------------------------------------

@@ -1,0 +1,62 @@
+"""Files are adopted only where the table they would join can be understood by everyone who reads it."""
+
+from __future__ import annotations
+
+import re
+
+from hakiri.land.recipe import LandRequest
+from hakiri.land.reconcile import Agreement
+from hakiri.land.staged_types import is_stored_as_is, table_type
+from hakiri.land.standing import Standing
+from hakiri.land.target import folder_of
+from hakiri.land.types import Struct, needs_mapped_names
+from hakiri.model.staged import StagedChunk, StagedFile
+from hakiri.spec.load import LoadMode
+
+SMALL_BYTES = 8 * 1024 * 1024
+MANY_FILES = 8
+"""More files than this have to be large on average: many small chunks never make many small files."""
+
+# In a log a path is a URL, and engines disagree on what they escape in one.
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9_=/-][A-Za-z0-9_=./-]*")
+_UNDERSTOOD = frozenset(("appendOnly", "invariants", "timestampNtz"))
+
+
+def can_adopt(request: LandRequest, agreement: Agreement, standing: Standing | None) -> bool:
+    """Whether the staged files may become files of the table as they lie."""
+    folder = folder_of(request.target)
+    files = [file for chunk in request.chunks for file in chunk.files]
+    return (
+        folder is not None
+        and request.may_adopt
+        and request.mode is LoadMode.APPEND
+        and request.root.rstrip("/") in (str(folder), getattr(request.target, "path", "").rstrip("/"))
+        and (standing is None or _is_plain(standing, agreement))
+        and not needs_mapped_names(agreement.schema)
+        and all(_fits(chunk, agreement.schema) for chunk in request.chunks)
+        and all(_PLAIN_PATH.fullmatch(file.path) for file in files)
+        and is_worth_adopting(files)
+    )
+
+
+def is_worth_adopting(files: list[StagedFile]) -> bool:
+    """Whether readers are better served by these files than by a rewrite into fewer."""
+    return len(files) <= MANY_FILES or sum(file.bytes for file in files) >= SMALL_BYTES * len(files)
+
+
+def _is_plain(standing: Standing, agreement: Agreement) -> bool:
+    return (
+        not agreement.changes_table
+        and not standing.is_partitioned
+        and standing.features <= _UNDERSTOOD
+        and all(field.is_nullable for field in standing.schema.fields)
+    )
+
+
+def _fits(chunk: StagedChunk, schema: Struct) -> bool:
+    """Whether each column of the chunk is a column of the table, spelt and typed the same."""
+    staged = table_type(chunk.schema, table=chunk.chunk.table)
+    return all(map(is_stored_as_is, chunk.schema.types)) and all(
+        (found := schema.find(field.name)) is not None and (found.name, found.type) == (field.name, field.type)
+        for field in staged.fields
+    )

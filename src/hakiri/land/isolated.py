@@ -1,0 +1,58 @@
+"""Two landings of one process never see each other's settings: each has a session of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hakiri.land.stamp import Stamp, to_text
+from hakiri.model.staged import Tally
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+APP_ID = "spark.databricks.delta.write.txnAppId"
+VERSION = "spark.databricks.delta.write.txnVersion"
+METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "false",
+    # The landing's schema is decided beforehand; a write may bring the table to it, and does nothing else.
+    "spark.databricks.delta.schema.autoMerge.enabled": "true",
+    # Staged files hold days of the proleptic calendar, which is what every writer but an old Spark means.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.sources.partitionOverwriteMode": "STATIC",
+}
+_OF_ONE_SESSION = "spark.databricks.delta.lastCommitVersionInSession"
+
+
+def isolated(spark: SparkSession) -> SparkSession:
+    """A new session with the settings of this one and ours; its views and settings are its own.
+
+    Over Connect a session is cloned at the server; an embedded one, and a Databricks cluster's, is new and is given
+    the same settings.
+    """
+    if hasattr(spark, "cloneSession"):
+        session: SparkSession = spark.cloneSession()
+    else:
+        session = spark.newSession()
+        _copy_settings(spark, session)
+    for key, value in SETTINGS.items():
+        session.conf.set(key, value)
+    return session
+
+
+def put_stamp(session: SparkSession, stamp: Stamp, tally: Tally) -> None:
+    """Every commit of this session is the landing from now on (G4)."""
+    session.conf.set(APP_ID, stamp.app_id)
+    session.conf.set(VERSION, str(stamp.number))
+    session.conf.set(METADATA, to_text(stamp, tally))
+
+
+def _copy_settings(spark: SparkSession, session: SparkSession) -> None:
+    there: Mapping[str, str] = session.conf.getAll
+    for key, value in spark.conf.getAll.items():
+        if there.get(key) != value and key != _OF_ONE_SESSION and session.conf.isModifiable(key):
+            session.conf.set(key, value)

@@ -1,0 +1,174 @@
+"""A landing happens once, whole and in order, or the table is as it was (G4, G6, G9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from hakiri.errors import LandError, LandingFailed, LandingOutOfOrder, TableContended, TableMovedBack
+from hakiri.land.adopt import add_actions
+from hakiri.land.choose import choose
+from hakiri.land.history import Commit, landings_of
+from hakiri.land.recipe import LandRequest, Recipe
+from hakiri.land.rust import RustTable
+from hakiri.land.spark import SparkTable
+from hakiri.land.stamp import app_id
+from hakiri.land.standing import Standing, Turn, turn
+from hakiri.land.target import folder_of
+from hakiri.model.staged import Tally
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ATTEMPTS = 20
+"""How often files are offered for adoption before the other writers of the table are given way."""
+
+
+class Outcome(StrEnum):
+    """What a landing came to."""
+
+    ADOPTED = "adopted"
+    WRITTEN = "written"
+    REPLAYED = "replayed"  # it was there already
+    RESTED = "rested"  # every row was there already, so the table has no new version
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """A landing that the table carries, or need not carry."""
+
+    outcome: Outcome
+    version: int
+    """The Delta version to finish the landing with; for one that rested, the version of the landing before it."""
+    tally: Tally
+    """Of the chunks, `staged` being the rows that landed."""
+
+
+def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
+    """The staged chunks are part of the table, under the landing's number.
+
+    A repeat is reported as such and changes nothing. The session is asked for only if the files cannot be adopted as
+    they lie. Raises LandError: RETRY means that the table does not carry the landing, and that the same call may be
+    made again.
+    """
+    landing, name = request.landing, app_id(request.project, request.landing.table)
+    since = -1 if request.carried is None else request.carried.version
+    table = _open(request, spark)
+    for _ in range(ATTEMPTS):
+        standing = table.look(name, since)
+        if turn(landing, standing, request.carried, is_sparse=request.is_sparse) is Turn.REPLAY:
+            return _replayed(request, table, since)
+        landed = _carry_out(request, choose(request, standing), standing, table, spark)
+        if landed is not None:
+            return landed
+    raise TableContended(table=landing.table.table, number=landing.number)
+
+
+class _Table(Protocol):
+    def look(self, app_id: str, since: int) -> Standing | None: ...
+
+    def commits(self, *, since: int) -> tuple[Commit, ...]: ...
+
+
+def _open(request: LandRequest, spark: Callable[[], SparkSession]) -> RustTable | SparkTable:
+    folder = folder_of(request.target)
+    if folder is not None:
+        return RustTable(folder, request.landing)
+    return SparkTable(spark(), request.target, request.landing)
+
+
+def _carry_out(
+    request: LandRequest,
+    recipe: Recipe,
+    standing: Standing | None,
+    table: RustTable | SparkTable,
+    spark: Callable[[], SparkSession],
+) -> Landed | None:
+    """Do what the recipe says; None when another writer came first and it has to be decided anew."""
+    if not recipe.rows and _may_rest(request, recipe):
+        return _rested(request, recipe.tally)
+    if recipe.adopts and recipe.steps.takes_every_row and isinstance(table, RustTable):
+        return _adopt(recipe, standing, table, recipe.tally)
+    writer = table if isinstance(table, SparkTable) else SparkTable(spark(), request.target, request.landing)
+    rows = writer.stage(recipe)
+    tally = _settle(recipe, rows)
+    if not rows and _may_rest(request, recipe):
+        return _rested(request, tally)
+    if recipe.adopts and rows == recipe.rows and isinstance(table, RustTable):
+        return _adopt(recipe, standing, table, tally)
+    return _write(request, recipe, standing, table, writer, tally)
+
+
+def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
+    """Whether a landing without rows leaves no commit; a table's first one always does."""
+    return recipe.steps.may_rest and request.carried is not None
+
+
+def _rested(request: LandRequest, tally: Tally) -> Landed:
+    if request.carried is None:
+        raise AssertionError("the first landing of a table never rests")
+    return Landed(Outcome.RESTED, request.carried.version, tally)
+
+
+def _adopt(recipe: Recipe, standing: Standing | None, table: RustTable, tally: Tally) -> Landed | None:
+    if not table.adopt(recipe, add_actions(recipe, table.folder), tally):
+        return None
+    return Landed(Outcome.ADOPTED, 0 if standing is None else standing.version + 1, tally)
+
+
+def _write(
+    request: LandRequest,
+    recipe: Recipe,
+    standing: Standing | None,
+    table: _Table,
+    writer: SparkTable,
+    tally: Tally,
+) -> Landed:
+    since = -1 if standing is None else standing.version
+    failure: LandError | None = None
+    try:
+        writer.write(recipe, tally)
+    except (LandingFailed, TableContended) as error:
+        failure = error
+    # An answer that was lost, and a number that Delta skipped without a word, look alike from here: the log decides.
+    found = _find(request, table, since)
+    if found is not None:
+        return replace(found, outcome=Outcome.WRITTEN)
+    if failure is not None:
+        raise failure
+    raise LandingOutOfOrder(
+        table=request.landing.table.table,
+        number=request.landing.number,
+        expected=0 if request.carried is None else request.carried.number,
+        found=request.landing.number,
+    )
+
+
+def _replayed(request: LandRequest, table: _Table, since: int) -> Landed:
+    found = _find(request, table, since)
+    if found is None:
+        reason = "the table carries its number, and its log no longer tells which version it was"
+        raise LandingFailed(table=request.landing.table.table, number=request.landing.number, reason=reason)
+    return found
+
+
+def _find(request: LandRequest, table: _Table, since: int) -> Landed | None:
+    """The landing as the table's own log tells it."""
+    name, number = app_id(request.project, request.landing.table), request.landing.number
+    for one in landings_of(table.commits(since=since), name):
+        if one.mark.stamp.number == number and one.is_undone:
+            raise TableMovedBack(
+                table=request.landing.table.table, expected=number, found=number, reason="it was restored to before it"
+            )
+        if one.mark.stamp.number == number:
+            return Landed(Outcome.REPLAYED, one.version, one.mark.tally)
+    return None
+
+
+def _settle(recipe: Recipe, rows: int) -> Tally:
+    """The tally of the chunks, with the rows that were left out where they belong (G6)."""
+    left_out = recipe.rows - rows
+    tally = recipe.tally
+    return replace(tally, staged=tally.staged - left_out, deduplicated=tally.deduplicated + left_out)

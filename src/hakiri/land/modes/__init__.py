@@ -1,0 +1,1 @@
+"""One file per load mode; each decides, none touches a table."""

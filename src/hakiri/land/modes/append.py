@@ -1,0 +1,97 @@
+"""Append adds the staged rows that are not there yet, and changes none that are.
+
+A read is closed at the bottom, so it meets rows of the read before. With a key, a row with the same key and the same
+cursor value is the same version of the same row. Without one, a row is known by its content: of so many equal rows
+staged, as many are left out as the table already has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hakiri.land.recipe import Steps
+from hakiri.land.sql import column, listed, literal, same
+from hakiri.land.types import Struct, sql_type
+from hakiri.model.key import KeyValue
+from hakiri.model.staged import HASH_COLUMN
+
+EVERY_ROW = "SELECT * FROM hakiri_staged"
+
+INSERT = "INSERT INTO {table} BY NAME SELECT * FROM hakiri_rows"
+
+ONE_OF_EACH_VERSION = """
+SELECT {columns} FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY {version} ORDER BY {hash} DESC) AS hakiri_rank FROM hakiri_staged
+) AS s WHERE hakiri_rank = 1
+"""
+
+NEW_VERSIONS = """
+SELECT * FROM ({versions}) AS s
+LEFT ANTI JOIN (SELECT {version} FROM {table} AS t WHERE {overlap}) AS t ON {same}
+"""
+
+NEW_COPIES = """
+SELECT {columns} FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY {hash} ORDER BY {hash}) AS hakiri_copy FROM hakiri_staged
+) AS s
+LEFT JOIN (
+  SELECT {hash} AS hakiri_landed, COUNT(*) AS hakiri_copies FROM {table} AS t WHERE {overlap} GROUP BY {hash}
+) AS t ON s.{hash} <=> t.hakiri_landed
+WHERE hakiri_copy > COALESCE(hakiri_copies, 0)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Which staged rows the table may hold already."""
+
+    key: tuple[str, ...] = ()
+    cursor: str | None = None
+    floor: KeyValue | None = None
+    """The least cursor value staged; no row below it can be meant."""
+
+
+def append(table: str, schema: Struct, stored: Struct | None, overlap: Overlap | None) -> Steps:
+    """Insert every row, or those that the overlap leaves over."""
+    write = INSERT.format(table=table)
+    if overlap is None:
+        return Steps(rows=EVERY_ROW, write=write, takes_every_row=True, may_rest=True)
+    rows = _by_version(table, schema, stored, overlap) if overlap.key else _by_content(table, schema, stored, overlap)
+    return Steps(rows=rows, write=write, takes_every_row=rows == EVERY_ROW, may_rest=True)
+
+
+def _by_version(table: str, schema: Struct, stored: Struct | None, overlap: Overlap) -> str:
+    version = (*overlap.key, overlap.cursor) if overlap.cursor else overlap.key
+    versions = ONE_OF_EACH_VERSION.format(
+        columns=listed(schema.names), version=listed(version), hash=column(HASH_COLUMN)
+    )
+    if stored is None or not _has(stored, version):
+        return versions
+    return NEW_VERSIONS.format(
+        versions=versions,
+        version=listed(version),
+        table=table,
+        overlap=_reach(schema, overlap),
+        same=same(version),
+    )
+
+
+def _by_content(table: str, schema: Struct, stored: Struct | None, overlap: Overlap) -> str:
+    if stored is None or not _has(stored, (HASH_COLUMN,)):
+        return EVERY_ROW
+    return NEW_COPIES.format(
+        columns=listed(schema.names), hash=column(HASH_COLUMN), table=table, overlap=_reach(schema, overlap)
+    )
+
+
+def _reach(schema: Struct, overlap: Overlap) -> str:
+    """The part of the table that can hold a staged row; files below it are not opened."""
+    field = schema.find(overlap.cursor) if overlap.cursor else None
+    if field is None or overlap.floor is None:
+        return "TRUE"
+    cursor = column(field.name, of="t")
+    return f"({cursor} >= CAST({literal(overlap.floor)} AS {sql_type(field.type)}) OR {cursor} IS NULL)"
+
+
+def _has(stored: Struct, names: tuple[str, ...]) -> bool:
+    return all(stored.find(name) is not None for name in names)

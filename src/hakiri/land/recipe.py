@@ -1,0 +1,98 @@
+"""What a landing will do is written down, whole, before anything is touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hakiri.land.reconcile import Agreement
+from hakiri.land.stamp import Stamp
+from hakiri.land.standing import Carried
+from hakiri.land.target import Target
+from hakiri.model.ledger import Landing
+from hakiri.model.staged import StagedChunk, StagedFile, Tally
+from hakiri.spec.load import LoadMode
+
+STAGED = "hakiri_staged"
+"""The view of every staged row, in the columns and types of the landing."""
+ROWS = "hakiri_rows"
+"""The view of the rows that land."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandRequest:
+    """What shall land, where and how."""
+
+    project: str
+    landing: Landing
+    """Reserved in the catalog: its number, chunks and cursor are the commit's."""
+    carried: Carried | None
+    """What the table has to carry already; see `standing.carried`."""
+    target: Target
+    root: str
+    """The folder that the paths of staged files start from; a path table's own root."""
+    chunks: tuple[StagedChunk, ...]
+    mode: LoadMode
+    key: tuple[str, ...] = ()
+    """The upsert key, or the primary key."""
+    cursor: str | None = None
+    """The column that orders the versions of a row."""
+    removes_overlap: bool = False
+    """Whether the read began before the last one ended, so that rows of it may be there already (append)."""
+    comment: str = ""
+    """The table's comment, when it is made in a catalog; a folder has none."""
+    may_adopt: bool = True
+    """Whether sealed files may become the table's own; else Spark writes them anew."""
+    is_sparse: bool = False
+    """Whether some landings leave no commit here, as in a quarantine table."""
+
+    @property
+    def tally(self) -> Tally:
+        return sum((chunk.tally for chunk in self.chunks), Tally())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """A load mode's part of a recipe, as SQL over the views above."""
+
+    rows: str
+    """SELECT of the rows that land, out of STAGED and the table."""
+    write: str
+    """The one statement that commits them, out of ROWS."""
+    required: tuple[str, ...] = ()
+    """Columns in which no staged row may be NULL."""
+    takes_every_row: bool
+    """Whether ROWS is all of STAGED for certain, so that nobody has to count."""
+    may_rest: bool
+    """Whether no row to land means no commit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Everything that is decided about a landing."""
+
+    target: Target
+    stamp: Stamp
+    files: tuple[StagedFile, ...]
+    root: str
+    agreement: Agreement
+    steps: Steps
+    tally: Tally
+    """Of the staged chunks."""
+    adopts: bool
+    """Whether the files may become the table's own as they lie, if every row of them lands."""
+    is_new: bool
+    """Whether the table has to be made."""
+    properties: tuple[tuple[str, str], ...] = ()
+    """What the table is made with, or is given before the landing."""
+    comment: str = ""
+    """Of the table, when it is made."""
+    widens_in_place: bool = False
+    """Whether Delta widens stored columns without rewriting them."""
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in self.files)

@@ -1,0 +1,129 @@
+"""What is staged and what is stored agree on one schema before a row moves, and nothing is lost by it.
+
+New columns are appended, columns the source dropped are kept, a type is only ever exchanged for one that holds every
+value of both. Anything else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from hakiri.errors import SchemaIncompatible
+from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, sql_type
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The schema a landing writes, and what has to happen to the table's own for it."""
+
+    schema: Struct
+    """Every stored column in its place, then the new ones."""
+    widened: tuple[Field, ...] = ()
+    """Stored columns that have to become wider first, with their new types."""
+    changes_table: bool = False
+    """Whether readers will find another schema than before, at any depth."""
+
+
+def reconcile(stored: Struct | None, staged: Sequence[Struct], *, pipeline: str, table: str) -> Agreement:
+    """The agreement of a table, or of none yet, with the files of a landing. Raises SchemaIncompatible."""
+    names = _Names(pipeline, table)
+    incoming = reduce(lambda one, other: _join_structs(one, other, names, ""), staged, Struct(()))
+    if stored is None:
+        return Agreement(incoming)
+    schema = _join_structs(stored, incoming, names, "")
+    wide = [
+        Field(old.name, _widened(old.type, new.type)) for old, new in zip(stored.fields, schema.fields, strict=False)
+    ]
+    return Agreement(
+        schema,
+        widened=tuple(new for old, new in zip(stored.fields, wide, strict=True) if old.type != new.type),
+        changes_table=schema != stored,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    pipeline: str
+    table: str
+
+    def refuse(self, column: str, stored: Type, incoming: Type) -> SchemaIncompatible:
+        return SchemaIncompatible(
+            pipeline=self.pipeline,
+            table=self.table,
+            column=column,
+            stored=sql_type(stored).lower(),
+            incoming=sql_type(incoming).lower(),
+        )
+
+
+_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+_INTEGERS = tuple(_DIGITS)
+_EXACT_IN_DOUBLE = ("byte", "short", "integer", "float", "double")
+_MAX_DIGITS = 38
+
+
+def _widened(old: Type, new: Type) -> Type:
+    """The old form with the new types: what stored values become before new fields are added beside them."""
+    match old, new:
+        case Struct(), Struct():
+            pairs = zip(old.fields, new.fields, strict=False)
+            return Struct(tuple(Field(one.name, _widened(one.type, two.type), one.is_nullable) for one, two in pairs))
+        case Array(), Array():
+            return Array(_widened(old.element, new.element))
+        case Map(), Map():
+            return Map(_widened(old.key, new.key), _widened(old.value, new.value))
+        case _:
+            return new
+
+
+def _join_structs(stored: Struct, incoming: Struct, names: _Names, path: str) -> Struct:
+    kept = []
+    for field in stored.fields:
+        other = incoming.find(field.name)
+        kind = field.type if other is None else _join(field.type, other.type, names, path + field.name)
+        kept.append(Field(field.name, kind, field.is_nullable))
+    new = [field for field in incoming.fields if stored.find(field.name) is None]
+    return Struct((*kept, *new))
+
+
+def _join(stored: Type, incoming: Type, names: _Names, path: str) -> Type:
+    match stored, incoming:
+        case Struct(), Struct():
+            return _join_structs(stored, incoming, names, f"{path}.")
+        case Array(), Array():
+            return Array(_join(stored.element, incoming.element, names, f"{path}.element"))
+        case Map(), Map():
+            key = _join(stored.key, incoming.key, names, f"{path}.key")
+            return Map(key, _join(stored.value, incoming.value, names, f"{path}.value"))
+        case _:
+            wider = stored if stored == incoming else _wider(stored, incoming)
+            if wider is None:
+                raise names.refuse(path, stored, incoming)
+            return wider
+
+
+def _wider(one: Type, other: Type) -> Type | None:
+    match one, other:
+        case Decimal(), Decimal():
+            return _decimal(max(one.precision - one.scale, other.precision - other.scale), max(one.scale, other.scale))
+        case (Decimal() as exact, Simple(name)) | (Simple(name), Decimal() as exact) if name in _DIGITS:
+            return _decimal(max(exact.precision - exact.scale, _DIGITS[name]), exact.scale)
+        case Simple(first), Simple(second):
+            return _wider_simple(first, second)
+        case _:
+            return None
+
+
+def _wider_simple(one: str, other: str) -> Simple | None:
+    if one in _INTEGERS and other in _INTEGERS:
+        return Simple(max(one, other, key=_INTEGERS.index))
+    # A float holds no integer but the smallest exactly, and a double no long.
+    if {"float", "double"} & {one, other} and one in _EXACT_IN_DOUBLE and other in _EXACT_IN_DOUBLE:
+        return Simple("double")
+    return Simple("timestamp_ntz") if {one, other} == {"date", "timestamp_ntz"} else None
+
+
+def _decimal(whole_digits: int, scale: int) -> Decimal | None:
+    return Decimal(whole_digits + scale, scale) if whole_digits + scale <= _MAX_DIGITS else None

@@ -1,0 +1,210 @@
+"""Spark carries out a recipe through SQL and DataFrames alone, so every kind of session runs the same code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import ceil
+from typing import TYPE_CHECKING
+
+from hakiri.errors import HakiriError, LandingFailed, NullKeys, RowsUncounted, TableContended
+from hakiri.land.history import Commit, describe_history
+from hakiri.land.isolated import isolated, put_stamp
+from hakiri.land.recipe import ROWS, STAGED, Recipe
+from hakiri.land.sql import column, text
+from hakiri.land.standing import Standing
+from hakiri.land.target import PathTarget, Target, quote, sql_name
+from hakiri.land.types import from_delta, sql_columns, sql_type
+from hakiri.model.ledger import Landing
+from hakiri.model.staged import Tally
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CREATE = "CREATE TABLE {table} USING delta{comment} TBLPROPERTIES ({properties}) AS SELECT * FROM hakiri_rows"
+
+SET_PROPERTIES = "ALTER TABLE {table} SET TBLPROPERTIES ({properties})"
+
+WIDEN = "ALTER TABLE {table} ALTER COLUMN {column} TYPE {type}"
+
+DETAIL = "DESCRIBE DETAIL {table}"
+
+COUNT = "SELECT COUNT(*) AS found, COUNT_IF({is_null}) AS nulls FROM hakiri_staged"
+
+FILE_BYTES = 128 * 1024 * 1024
+"""About how much staged data goes into one file of the table."""
+
+_LOOK_BACK = 1_000
+_MAX_REASON = 300
+_NO_TABLE = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
+_CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "delta.exceptions.Concurrent")
+
+
+class SparkTable:
+    """A Delta table, by a session of Spark."""
+
+    def __init__(self, spark: SparkSession, target: Target, landing: Landing) -> None:
+        with translated(landing):
+            self._session = isolated(spark)
+        self._target = target
+        self._name = sql_name(target)
+        self._landing = landing
+
+    def look(self, app_id: str, since: int) -> Standing | None:
+        """The table as it is now, or None where there is none."""
+        with translated(self._landing):
+            if not self._exists():
+                return None
+            detail = self._session.sql(DETAIL.format(table=self._name)).collect()[0]
+            schema = json.loads(self._session.table(self._name).schema.json())
+            commits = describe_history(self._session, self._target, limit=_LOOK_BACK)
+        return Standing(
+            version=commits[0].version,
+            number=_last_number(commits, app_id),
+            schema=from_delta(schema),
+            restored_to=next(
+                (one.restored_to for one in commits if one.version > since and one.restored_to is not None), None
+            ),
+            features=frozenset(detail["tableFeatures"] or ()),
+            is_partitioned=bool(detail["partitionColumns"]),
+        )
+
+    def commits(self, *, since: int) -> tuple[Commit, ...]:
+        """What was committed after this version, newest first."""
+        with translated(self._landing):
+            if not self._exists():
+                return ()
+            found = describe_history(self._session, self._target, limit=_LOOK_BACK)
+        return tuple(commit for commit in found if commit.version > since)
+
+    def stage(self, recipe: Recipe) -> int:
+        """Lay the staged rows and those that land out as views, and count the latter.
+
+        Nothing of the table is touched. Raises NullKeys or RowsUncounted.
+        """
+        with translated(self._landing):
+            staged = self._read(recipe)
+            staged.createOrReplaceTempView(STAGED)
+            self._require_counted(recipe)
+            rows = self._session.sql(recipe.steps.rows)
+            rows.createOrReplaceTempView(ROWS)
+            return recipe.rows if recipe.steps.takes_every_row else rows.count()
+
+    def write(self, recipe: Recipe, tally: Tally) -> None:
+        """Commit the rows that were laid out, in one commit that carries the landing (G4).
+
+        A repeat of the number is skipped by Delta. Raises TableContended or LandingFailed.
+        """
+        with translated(self._landing):
+            self._prepare(recipe)
+            self._bundle(recipe)
+            put_stamp(self._session, recipe.stamp, tally)
+            if recipe.is_new:
+                self._create(recipe)
+            else:
+                self._session.sql(recipe.steps.write).collect()
+
+    def _exists(self) -> bool:
+        if isinstance(self._target, PathTarget):
+            return _is_delta(self._session, self._name)
+        return bool(self._session.catalog.tableExists(self._name))
+
+    def _read(self, recipe: Recipe) -> DataFrame:
+        columns = sql_columns(recipe.agreement.schema)
+        paths = [f"{recipe.root.rstrip('/')}/{_unglobbed(file.path)}" for file in recipe.files if file.rows]
+        if not paths:
+            return self._session.createDataFrame([], columns)
+        # Folders of a staged file are no partitions, whatever they are called.
+        return self._session.read.schema(columns).option("recursiveFileLookup", "true").parquet(*paths)
+
+    def _require_counted(self, recipe: Recipe) -> None:
+        is_null = " OR ".join(f"{column(name)} IS NULL" for name in recipe.steps.required) or "FALSE"
+        counted = self._session.sql(COUNT.format(is_null=is_null)).collect()[0]
+        table = recipe.stamp.table.table
+        if counted["found"] != recipe.rows:
+            raise RowsUncounted(table=table, expected=recipe.rows, found=counted["found"])
+        if counted["nulls"]:
+            raise NullKeys(table=table, columns=recipe.steps.required, rows=counted["nulls"])
+
+    def _prepare(self, recipe: Recipe) -> None:
+        """Give the table what this schema needs. Each is a commit of its own that a repeat finds done."""
+        if recipe.is_new:
+            return
+        if recipe.properties:
+            self._session.sql(SET_PROPERTIES.format(table=self._name, properties=_properties(recipe))).collect()
+        if recipe.agreement.widened and recipe.widens_in_place:
+            for field in recipe.agreement.widened:
+                name, kind = quote(field.name), sql_type(field.type)
+                self._session.sql(WIDEN.format(table=self._name, column=name, type=kind)).collect()
+        elif recipe.agreement.widened:
+            self._rewrite(recipe)
+
+    def _create(self, recipe: Recipe) -> None:
+        if isinstance(self._target, PathTarget):
+            # Staged files lie in the table's own folder, and CREATE TABLE refuses a folder that is not empty.
+            writer = self._session.table(ROWS).write.format("delta").mode("append")
+            writer.options(**dict(recipe.properties)).save(self._target.path)
+            return
+        comment = f" COMMENT {text(recipe.comment)}" if recipe.comment else ""
+        statement = CREATE.format(table=self._name, comment=comment, properties=_properties(recipe))
+        self._session.sql(statement).collect()
+
+    def _rewrite(self, recipe: Recipe) -> None:
+        """Store the rows that are there in the wider types, in one commit; readers see the same rows throughout."""
+        wide = {field.name: sql_type(field.type) for field in recipe.agreement.widened}
+        stored = self._session.table(self._name)
+        columns = [
+            f"CAST({quote(name)} AS {wide[name]}) AS {quote(name)}" if name in wide else quote(name)
+            for name in stored.columns
+        ]
+        writer = stored.selectExpr(*columns).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+        writer.save(recipe.target.path if isinstance(recipe.target, PathTarget) else self._name)
+
+    def _bundle(self, recipe: Recipe) -> None:
+        """Many small chunks never make many small files."""
+        files = max(1, ceil(recipe.bytes / FILE_BYTES))
+        self._session.table(ROWS).coalesce(files).createOrReplaceTempView(ROWS)
+
+
+@contextmanager
+def translated(landing: Landing) -> Iterator[None]:
+    """Whatever Spark raises, as one of ours: by its text, because a conflict may come as any class."""
+    table, number = landing.table.table, landing.number
+    try:
+        yield
+    except HakiriError:
+        raise
+    except Exception as error:
+        said = str(error)
+        if any(mark in said for mark in _CONFLICTS):
+            raise TableContended(table=table, number=number) from error
+        if type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
+            raise LandingFailed(table=table, number=number, reason=" ".join(said.split())[:_MAX_REASON]) from error
+        raise
+
+
+def _properties(recipe: Recipe) -> str:
+    return ", ".join(f"{text(name)} = {text(value)}" for name, value in recipe.properties)
+
+
+def _last_number(commits: tuple[Commit, ...], app_id: str) -> int | None:
+    """The highest number in the log. One that does not reach back to the first version cannot say there is none."""
+    found = [one.mark.stamp.number for one in commits if one.mark is not None and one.mark.stamp.app_id == app_id]
+    if found:
+        return max(found)
+    return 0 if commits[-1].version == 0 else None
+
+
+def _is_delta(session: SparkSession, name: str) -> bool:
+    try:
+        session.sql(DETAIL.format(table=name)).collect()
+    except Exception as error:
+        if any(mark in str(error) for mark in _NO_TABLE):
+            return False
+        raise
+    return True
+
+
+def _unglobbed(path: str) -> str:
+    return "".join(f"\\{letter}" if letter in "\\*?[]{}" else letter for letter in path)

@@ -1,0 +1,171 @@
+"""Staged chunks as the stage room leaves them: sealed Parquet below a table's root."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, QueryBuilder
+
+from hakiri.land.lander import Landed, Outcome, land
+from hakiri.land.recipe import LandRequest
+from hakiri.land.standing import Carried
+from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
+from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.key import KeyValue
+from hakiri.model.ledger import Landing, LandingStatus
+from hakiri.model.staged import CHUNK_COLUMN, HASH_COLUMN, INGESTED_COLUMN, RUN_COLUMN, StagedChunk, StagedFile, Tally
+from hakiri.spec.load import LoadMode
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TABLE = TableKey("shop", "orders")
+ORDERS = pa.schema([("id", pa.int64()), ("note", pa.string()), ("seen", pa.int64())])
+INGESTED = datetime(2026, 5, 12, tzinfo=UTC)
+
+Row = Mapping[str, Any]
+
+
+def no_spark() -> SparkSession:
+    raise AssertionError("nothing of this needs a JVM")
+
+
+def order(key: int | None, note: str | None = "new", seen: int | None = 1) -> Row:
+    return {"id": key, "note": note, "seen": seen}
+
+
+def provenance(schema: pa.Schema) -> pa.Schema:
+    texts = [pa.field(name, pa.string()) for name in (RUN_COLUMN, CHUNK_COLUMN)]
+    stamped = pa.field(INGESTED_COLUMN, pa.timestamp("us", "UTC"))
+    return pa.schema([*schema, *texts, stamped, pa.field(HASH_COLUMN, pa.string())])
+
+
+def seal(root: Path, path: str, content: pa.Table) -> StagedFile:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(content, file)
+    data = file.read_bytes()
+    return StagedFile(path, content.num_rows, len(data), hashlib.sha256(data).hexdigest())
+
+
+@dataclass
+class Workshop:
+    """One table, and the catalog's part of landing in it: numbers, and what the table should carry."""
+
+    root: Path
+    spark: Callable[[], SparkSession] = no_spark
+    target: Target | None = None
+    carried: Carried | None = None
+    number: int = 0
+    staged: int = 0
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.target = self.target or PathTarget(str(self.root))
+
+    def chunk(
+        self,
+        rows: Sequence[Row],
+        *,
+        schema: pa.Schema = ORDERS,
+        name: str | None = None,
+        files: int = 1,
+        cursor: str | None = "seen",
+    ) -> StagedChunk:
+        """Stage the rows, each with a hash of its content."""
+        self.staged += 1
+        key = ChunkKey(TABLE.pipeline, TABLE.table, name or f"{self.staged:04}")
+        folder = f"data/runs/r{self.staged}/n1/chunk-{key.chunk}/attempt-1"
+        filled = [
+            {
+                **row,
+                RUN_COLUMN: f"r{self.staged}",
+                CHUNK_COLUMN: key.chunk,
+                INGESTED_COLUMN: INGESTED,
+                HASH_COLUMN: hashlib.sha256(repr(sorted(row.items())).encode()).hexdigest()[:32],
+            }
+            for row in rows
+        ]
+        content = pa.Table.from_pylist(filled, schema=provenance(schema))
+        size = -(-len(rows) // files) or 1
+        parts = [content.slice(start, size) for start in range(0, max(len(rows), 1), size)]
+        lows = [row[cursor] for row in rows if cursor and row.get(cursor) is not None]
+        low: KeyValue | None = min(lows, default=None)
+        return StagedChunk(
+            chunk=key,
+            run=f"r{self.staged}",
+            node="n1",
+            attempt=1,
+            folder=folder,
+            schema=content.schema,
+            files=tuple(seal(self.root, f"{folder}/part-{i:05}.parquet", part) for i, part in enumerate(parts)),
+            quarantine=(),
+            tally=Tally(read=len(rows), staged=len(rows)),
+            cursor_low=low,
+        )
+
+    def request(self, *chunks: StagedChunk, **options: Any) -> LandRequest:
+        """The next landing, reserved."""
+        landing = Landing(
+            table=TABLE,
+            number=self.number + 1,
+            chunks=tuple(chunk.chunk for chunk in chunks),
+            status=LandingStatus.RESERVED,
+            cursor=f"c{self.number + 1}",
+        )
+        assert self.target is not None
+        asked = LandRequest(
+            project="test",
+            landing=landing,
+            carried=self.carried,
+            target=self.target,
+            root=str(self.root),
+            chunks=chunks,
+            mode=LoadMode.APPEND,
+        )
+        return replace(asked, **{**self.options, **options})
+
+    def finish(self, request: LandRequest, landed: Landed) -> Landed:
+        """What the catalog notes when a landing is finished."""
+        self.number = request.landing.number
+        if landed.outcome is not Outcome.RESTED:
+            self.carried = Carried(self.number, landed.version)
+        return landed
+
+    def land(self, *chunks: StagedChunk, **options: Any) -> Landed:
+        request = self.request(*chunks, **options)
+        return self.finish(request, land(request, self.spark))
+
+    def land_rows(self, *rows: Row, **options: Any) -> Landed:
+        return self.land(self.chunk(rows), **options)
+
+    def version(self) -> int:
+        return DeltaTable(self.root).version()
+
+    def rows(self, *columns: str) -> list[tuple[Any, ...]]:
+        """The table's rows by delta-rs, sorted."""
+        names = ", ".join(f'"{name}"' for name in columns or ("id", "note", "seen"))
+        found = QueryBuilder().register("t", DeltaTable(self.root)).execute(f"SELECT {names} FROM t").read_all()
+        return ordered(pa.table(found).to_pylist())
+
+    def spark_rows(self, *columns: str) -> list[tuple[Any, ...]]:
+        """The table's rows by Spark, sorted."""
+        assert self.target is not None
+        found = self.spark().table(sql_name(self.target)).select(*(f"`{name}`" for name in columns or ORDERS.names))
+        return ordered([row.asDict(recursive=True) for row in found.collect()])
+
+
+def ordered(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row.values()) for row in rows), key=repr)
+
+
+def named(schema: str, table: str) -> NamedTarget:
+    return NamedTarget((schema, table))

@@ -1,0 +1,99 @@
+"""A table's own log tells what landed in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from hakiri.errors import LandingTooLarge, ModeUnavailable
+from hakiri.land.history import describe_history, landings_of, read_log
+from hakiri.land.lander import Outcome
+from hakiri.land.stamp import MAX_BYTES, from_text, stamp_of, to_text
+from hakiri.land.standing import Carried, carried
+from hakiri.land.target import PathTarget
+from hakiri.model.chunk import ChunkKey
+from hakiri.model.ledger import Landing, LandingStatus
+from hakiri.model.staged import Tally
+from hakiri.spec.load import LoadMode
+from land.staging import TABLE, Workshop, order
+
+APP = "test/shop/orders"
+
+
+def landing(number: int, *, version: int | None = None, chunks: int = 1) -> Landing:
+    keys = tuple(ChunkKey("shop", "orders", f"{index:016x}", 2) for index in range(chunks))
+    status = LandingStatus.ABANDONED if version is None else LandingStatus.LANDED
+    return Landing(table=TABLE, number=number, chunks=keys, status=status, version=version, cursor="c")
+
+
+def test_landings_are_read_back_whole_and_in_order(workshop: Workshop) -> None:
+    first, second = workshop.chunk([order(1)], name="a"), workshop.chunk([order(2)], name="b")
+    workshop.land(first)
+    write_deltalake(
+        str(workshop.root), DeltaTable(workshop.root).to_pyarrow_dataset().schema.empty_table(), mode="append"
+    )
+    workshop.land(second)
+    found = [one.landing() for one in landings_of(read_log(workshop.root), APP)]
+    assert [(one.number, one.version, one.chunks, one.cursor) for one in found] == [
+        (1, 0, (first.chunk,), "c1"),
+        (2, 2, (second.chunk,), "c2"),
+    ]
+    assert carried(found) == workshop.carried
+    assert landings_of(read_log(workshop.root), "test/shop/other") == ()
+
+
+def test_a_restore_undoes_landings_and_another_brings_them_back(workshop: Workshop) -> None:
+    for number in range(3):
+        workshop.land_rows(order(number))
+    table = DeltaTable(workshop.root)
+    table.restore(0)
+    assert [one.is_undone for one in landings_of(read_log(workshop.root), APP)] == [False, True, True]
+    DeltaTable(workshop.root).restore(2)
+    assert [one.is_undone for one in landings_of(read_log(workshop.root), APP)] == [False, False, False]
+
+
+def test_spark_tells_the_same_history(spark_workshop: Workshop) -> None:
+    spark_workshop.land_rows(order(1))
+    spark_workshop.land_rows(order(2), may_adopt=False)
+    DeltaTable(spark_workshop.root).restore(0)
+    told = describe_history(spark_workshop.spark(), PathTarget(str(spark_workshop.root)))
+    assert landings_of(told, APP) == landings_of(read_log(spark_workshop.root), APP)
+    assert [one.is_undone for one in landings_of(told, APP)] == [False, True]
+
+
+def test_what_others_write_into_a_log_is_not_taken_for_ours() -> None:
+    for text in (None, "", "nonsense", "[]", "{}", '{"hakiri":1}', "[" * 100_000, '{"hakiri":1,"number":"x"}'):
+        assert from_text(text) is None
+
+
+def test_a_stamp_is_read_back_as_it_was_written() -> None:
+    stamp = stamp_of("test", landing(7, chunks=3), ("r1", "r2"))
+    mark = from_text(to_text(stamp, Tally(5, 1, 1, 1, 2)))
+    assert mark is not None
+    assert (mark.stamp, mark.tally) == (stamp, Tally(5, 1, 1, 1, 2))
+
+
+def test_a_stamp_is_bounded() -> None:
+    assert stamp_of("test", landing(1, chunks=5_000), ())
+    with pytest.raises(LandingTooLarge) as caught:
+        stamp_of("test", landing(1, chunks=50_000), ())
+    assert caught.value.limit == MAX_BYTES
+
+
+def test_the_landing_a_table_should_carry_is_the_last_that_became_a_version() -> None:
+    assert carried([]) is None
+    known = [landing(1, version=0), landing(2), landing(3, version=4), landing(4, version=4)]
+    assert carried(known) == Carried(3, 4)
+
+
+def test_a_mode_without_a_recipe_is_refused_by_name(workshop: Workshop) -> None:
+    with pytest.raises(ModeUnavailable, match="cdc_mirror"):
+        workshop.land_rows(order(1), mode=LoadMode.CDC_MIRROR)
+
+
+def test_a_landing_is_adopted_again_after_the_catalog_was_rebuilt(workshop: Workshop) -> None:
+    workshop.land_rows(order(1))
+    rebuilt = replace(workshop, carried=carried([one.landing() for one in landings_of(read_log(workshop.root), APP)]))
+    assert rebuilt.land_rows(order(2)).outcome is Outcome.ADOPTED

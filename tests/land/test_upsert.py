@@ -1,0 +1,91 @@
+"""Upserting: one row per key, the newest, whatever a batch repeats."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from hakiri.errors import KeyMissing, NullKeys
+from hakiri.land.lander import Outcome, land
+from hakiri.model.staged import Tally
+from hakiri.spec.load import LoadMode
+from land.staging import ORDERS, Workshop, order
+
+BY_ID: dict[str, Any] = {"mode": LoadMode.UPSERT, "key": ("id",), "cursor": "seen"}
+
+
+def test_the_first_landing_holds_the_newest_of_each_key(spark_workshop: Workshop) -> None:
+    landed = spark_workshop.land_rows(order(1, "old", 1), order(1, "new", 2), order(2, "no cursor", None), **BY_ID)
+    assert landed.version == 0
+    assert landed.tally == Tally(read=3, staged=2, deduplicated=1)
+    assert spark_workshop.rows() == [(1, "new", 2), (2, "no cursor", None)]
+
+
+def test_new_keys_are_inserted_and_newer_rows_replace_older_ones(spark_workshop: Workshop) -> None:
+    spark_workshop.land_rows(order(1, "a", 5), order(2, "b", 5), order(3, "c", 5), order(5, "e", None), **BY_ID)
+    late, unchanged, tied = order(1, "late", 4), order(2, "b", 5), order(3, "c again", 5)
+    request = spark_workshop.request(
+        spark_workshop.chunk([late, unchanged, tied, order(4, "d", 6), order(5, "E", 1)]), **BY_ID
+    )
+    landed = land(request, spark_workshop.spark)
+    assert landed.tally == Tally(read=5, staged=3, deduplicated=2)
+    expected = [(1, "a", 5), (2, "b", 5), (3, "c again", 5), (4, "d", 6), (5, "E", 1)]
+    assert spark_workshop.rows() == expected
+    assert land(request, spark_workshop.spark).outcome is Outcome.REPLAYED
+    assert spark_workshop.rows() == expected
+    assert spark_workshop.version() == 1
+
+
+def test_rows_that_change_nothing_leave_no_version(spark_workshop: Workshop) -> None:
+    spark_workshop.land_rows(order(1, "a", 5), **BY_ID)
+    landed = spark_workshop.land_rows(order(1, "a", 5), order(1, "older", 2), **BY_ID)
+    assert landed.outcome is Outcome.RESTED
+    assert landed.tally == Tally(read=2, deduplicated=2)
+    assert spark_workshop.version() == 0
+
+
+def test_ties_within_a_batch_fall_the_same_way_in_every_order(tmp_path: Path, spark_workshop: Workshop) -> None:
+    rivals = [order(1, note, 7) for note in ("x", "y", "z")]
+    winners = set()
+    for index, batch in enumerate(list(permutations(rivals))[::2]):
+        shop = Workshop(tmp_path / str(index), spark_workshop.spark)
+        shop.land(*(shop.chunk([row]) for row in batch), **BY_ID)
+        winners.update(shop.rows())
+    assert len(winners) == 1
+
+
+def test_without_a_cursor_the_later_landing_wins(spark_workshop: Workshop) -> None:
+    options = {**BY_ID, "cursor": None}
+    spark_workshop.land_rows(order(1, "a", 9), **options)
+    spark_workshop.land_rows(order(1, "b", 1), **options)
+    assert spark_workshop.rows() == [(1, "b", 1)]
+
+
+def test_rows_without_a_key_are_counted_and_nothing_lands(spark_workshop: Workshop) -> None:
+    with pytest.raises(NullKeys) as caught:
+        spark_workshop.land_rows(order(1), order(None), order(None), **BY_ID)
+    assert caught.value.rows == 2
+    assert not (spark_workshop.root / "_delta_log").exists()
+
+
+def test_a_key_has_to_be_named_and_staged(workshop: Workshop) -> None:
+    with pytest.raises(KeyMissing):
+        workshop.land_rows(order(1), mode=LoadMode.UPSERT)
+    with pytest.raises(KeyMissing, match="`number`"):
+        workshop.land_rows(order(1), mode=LoadMode.UPSERT, key=("number",))
+
+
+def test_columns_that_come_and_go(spark_workshop: Workshop) -> None:
+    spark_workshop.land_rows(order(1, "a", 1), order(2, "b", 1), **BY_ID)
+    schema = pa.schema([*[field for field in ORDERS if field.name != "note"], pa.field("Né w", pa.float64())])
+    chunk = spark_workshop.chunk([{"id": 2, "seen": 2, "Né w": 0.5}, {"id": 3, "seen": 2, "Né w": 1.5}], schema=schema)
+    spark_workshop.land(chunk, **BY_ID)
+    assert spark_workshop.rows("id", "note", "seen", "Né w") == [
+        (1, "a", 1, None),
+        (2, None, 2, 0.5),
+        (3, None, 2, 1.5),
+    ]
