@@ -61,6 +61,7 @@ MAP = {
     "engine.connect": room("errors model", "pyspark grpc"),
     "engine.foreign": room("errors model", "pyspark py4j"),
     "engine.probe": room("errors model", "pyspark pyarrow"),
+    "engine.task": room("errors model", "pyspark pyarrow"),
     "engine.databricks": room("errors model", "pyspark databricks"),
     "run": room(STAGES),
     "settings": room(STAGES),
