@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _mutant(request: pytest.FixtureRequest) -> Iterator[None]:
-    chosen = request.config.getoption("--mutant")
+    chosen = request.config.getoption("--mutant", default=None)
     with pytest.MonkeyPatch.context() as patch:
         if chosen:
             MUTANTS[chosen].break_it(patch)
