@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Literal, Protocol
 
-from hakiri.catalog.durable import sync
 from hakiri.errors import SidecarUnfit
+from hakiri.model.durable import sync
 from hakiri.model.ledger import Sidecar
 
 _BLOCK = 1 << 20

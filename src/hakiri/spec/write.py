@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from hakiri.errors import ManifestChanged, NotWritable, Place
+from hakiri.model.durable import sync
 
 
 def replace_file(path: Path, content: bytes, *, expected: bytes | None, shown: str) -> None:
@@ -19,7 +20,7 @@ def replace_file(path: Path, content: bytes, *, expected: bytes | None, shown: s
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _replace(target, content, expected, shown)
-        _sync_folder(target.parent)
+        sync(target.parent)
     except OSError as failure:
         raise NotWritable(folder=shown, reason=failure.strerror or str(failure)) from failure
 
@@ -30,7 +31,7 @@ def remove_file(path: Path, *, expected: bytes, shown: str) -> None:
         raise ManifestChanged(place=Place(shown))
     try:
         path.unlink()
-        _sync_folder(path.parent)
+        sync(path.parent)
     except OSError as failure:
         raise NotWritable(folder=shown, reason=failure.strerror or str(failure)) from failure
 
@@ -56,11 +57,3 @@ def _content(path: Path) -> bytes | None:
         return path.read_bytes()
     except FileNotFoundError:
         return None
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from hakiri.errors import NotWritable
+from hakiri.model.durable import sync
 from hakiri.stage.port import Entry
 
 _RACES = 8
@@ -46,10 +47,10 @@ class LocalFiles:
             raise _not_writable(self.root / path, cause) from cause
 
     def sync_file(self, path: str) -> None:
-        self._sync(self.root / path)
+        _sync(self.root / path)
 
     def sync_folder(self, folder: str) -> None:
-        self._sync(self.root / folder)
+        _sync(self.root / folder)
         if folder:
             return
         # Nobody else makes the way to the root durable, and any part of it may be as new as the attempt. A folder
@@ -57,7 +58,7 @@ class LocalFiles:
         for above in self.root.absolute().parents:
             if not os.access(above, os.W_OK | os.R_OK):
                 break
-            self._sync(above)
+            _sync(above)
 
     def open(self, path: str) -> BinaryIO:
         return (self.root / path).open("rb")
@@ -93,15 +94,6 @@ class LocalFiles:
             changed_at=datetime.fromtimestamp(found.st_mtime, UTC),
         )
 
-    def _sync(self, path: Path) -> None:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        except OSError as cause:
-            raise _not_writable(path, cause) from cause
-        finally:
-            os.close(descriptor)
-
 
 class _Writing(FileIO):
     """A new file whose failures, a full disk above all, are already ours when they leave it."""
@@ -119,6 +111,13 @@ class _Writing(FileIO):
             except OSError as cause:
                 raise _not_writable(self._path, cause) from cause
         return done
+
+
+def _sync(path: Path) -> None:
+    try:
+        sync(path)
+    except OSError as cause:
+        raise _not_writable(path, cause) from cause
 
 
 def _not_writable(path: Path, cause: OSError) -> NotWritable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from hakiri.catalog.durable import sync
+from hakiri.model.durable import sync
 
 
 def sync_commit(table: Path, version: int, files: Iterable[str]) -> None:
