@@ -16,12 +16,12 @@ from hakiri.engine.session import choose_kind
 from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
 from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
+from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.run.doctor import Look
 from hakiri.run.manifest import Workplace
-from hakiri.run.source import source_table
 from hakiri.run.surroundings import looks_around
 from hakiri.settings import Settings
 from hakiri.spec.pipeline import PipelineSpec
