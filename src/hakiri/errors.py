@@ -23,7 +23,7 @@ HakiriError
 │   ├── JarsUnavailable          HK203
 │   ├── SessionFailed            HK204
 │   ├── SessionUnreachable       HK205
-│   └── TaskLost                 HK206  a task on an executor died or was stopped
+│   └── TaskLost                 HK206  a task on an executor died
 ├── CatalogError                 HK3xx  the ledger beside every step
 │   ├── CatalogUnavailable       HK301  not reachable, or locked for too long
 │   ├── CatalogBusy              HK302  lost every race for too long
@@ -528,7 +528,7 @@ class SessionUnreachable(EngineError):
 
 @dataclass(eq=False, kw_only=True)
 class TaskLost(EngineError):
-    """A task that ended without an answer: its worker died, ran out of memory or was stopped."""
+    """A task that ended without an answer: its worker died or ran out of memory."""
 
     code = "HK206"
     recovery = Recovery.RETRY

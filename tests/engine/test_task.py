@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hakiri.engine.task import call_on_executor, new_tag, stop_tasks
+from hakiri.engine.task import call_on_executor
 from hakiri.errors import Bug, Place, TaskLost, WrongValue
 
 if TYPE_CHECKING:
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_a_function_runs_in_another_process_and_answers(spark: SparkSession) -> None:
-    where, value = call_on_executor(spark, lambda: (os.getpid(), {"a": [1, None]}), tag=new_tag())
+    where, value = call_on_executor(spark, lambda: (os.getpid(), {"a": [1, None]}))
     assert where != os.getpid()
     assert value == {"a": [1, None]}
 
@@ -27,33 +25,15 @@ def test_an_error_of_ours_comes_back_as_itself(spark: SparkSession) -> None:
         raise WrongValue(place=Place("a.toml", 3), key="k", reason="r")
 
     with pytest.raises(WrongValue) as raised:
-        call_on_executor(spark, fail, tag=new_tag())
+        call_on_executor(spark, fail)
     assert raised.value.place == Place("a.toml", 3)
 
 
 def test_any_other_error_is_told_as_a_bug(spark: SparkSession) -> None:
     with pytest.raises(Bug, match="ZeroDivisionError"):
-        call_on_executor(spark, lambda: 1 // 0, tag=new_tag())
+        call_on_executor(spark, lambda: 1 // 0)
 
 
 def test_a_worker_that_dies_is_a_lost_task(spark: SparkSession) -> None:
     with pytest.raises(TaskLost):
-        call_on_executor(spark, lambda: os._exit(9), tag=new_tag())
-
-
-def test_tasks_are_stopped_by_their_tag(spark: SparkSession) -> None:
-    tag, ended = new_tag(), threading.Event()
-
-    def run() -> None:
-        with pytest.raises(TaskLost):
-            call_on_executor(spark, lambda: time.sleep(120), tag=tag)
-        ended.set()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    for _ in range(100):
-        stop_tasks(spark, tag)
-        if ended.wait(0.2):
-            break
-    thread.join(timeout=30)
-    assert ended.is_set()
+        call_on_executor(spark, lambda: os._exit(9))

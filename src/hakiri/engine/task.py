@@ -6,7 +6,6 @@ import pickle
 import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-from uuid import uuid4
 
 from hakiri.engine.foreign import first_line, spark_errors
 from hakiri.errors import Bug, HakiriError, TaskLost
@@ -18,33 +17,20 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 
-def new_tag() -> str:
-    """A name under which tasks can be stopped together."""
-    return f"hakiri-{uuid4().hex}"
-
-
-def call_on_executor(session: SparkSession, call: Callable[[], _Answer], *, tag: str) -> _Answer:
+def call_on_executor(session: SparkSession, call: Callable[[], _Answer]) -> _Answer:
     """What the function returns, called in one Spark task. A repeat calls it again.
 
     The function and what it returns are pickled. Raises what the function raises, if that is an error of ours; Bug
-    for any other; TaskLost where the task died or was stopped.
+    for any other; TaskLost where the task died.
     """
-    session.addTag(tag)
     try:
         rows = session.range(0, 1, 1, 1).mapInArrow(_caller(call), "answer binary").collect()
     except spark_errors() as cause:
         raise TaskLost(reason=first_line(cause)) from cause
-    finally:
-        session.removeTag(tag)
     answer = pickle.loads(rows[0].answer)  # noqa: S301 written by the task above, in our own cluster
     if isinstance(answer, HakiriError):
         raise answer
     return cast("_Answer", answer)
-
-
-def stop_tasks(session: SparkSession, tag: str) -> None:
-    """Stop every task that was called under the tag. A repeat finds none."""
-    session.interruptTag(tag)
 
 
 def _caller(call: Callable[[], Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
