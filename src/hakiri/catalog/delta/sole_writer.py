@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from pathlib import Path
-from typing import IO
 from urllib.parse import unquote, urlparse
 
 from hakiri.errors import SecondWriter
@@ -12,7 +12,7 @@ from hakiri.errors import SecondWriter
 LOCK_NAME = "_hakiri_writer.lock"
 
 
-_held: dict[Path, IO[str]] = {}
+_held: dict[Path, int] = {}
 """Locks of this process, kept until it ends: a catalog that is closed may be opened again by the same application."""
 
 
@@ -26,20 +26,19 @@ def require_sole_writer(location: str, application: str) -> None:
     folder = _local_folder(location)
     if folder is None or folder in _held:
         return
-    file = (folder / LOCK_NAME).open("a+")
+    lock = folder / LOCK_NAME
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as cause:
-        with file:
-            file.seek(0)
-            writer = file.read()
+        os.close(descriptor)
+        writer = lock.read_text()
         if writer != application:
             raise SecondWriter(path=str(folder), writer=writer or "(starting)") from cause
         return
-    file.truncate(0)
-    file.write(application)
-    file.flush()
-    _held[folder] = file
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, application.encode())
+    _held[folder] = descriptor
 
 
 def _local_folder(location: str) -> Path | None:
