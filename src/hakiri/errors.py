@@ -16,7 +16,8 @@ HakiriError
 │   ├── PipelineExists           HK111
 │   ├── EditRefused              HK112  the edit would make the project invalid
 │   ├── UnresolvedReference      HK113  `${env:X}` or `${secret:X}` with nothing behind it
-│   └── ManifestChanged          HK114  a file changed between being read and being replaced
+│   ├── ManifestChanged          HK114  a file changed between being read and being replaced
+│   └── TableTaken               HK115  two tables of a project would land as one
 ├── EngineError                  HK2xx  Spark, Java and the Delta jars
 │   ├── SparkMissing             HK201
 │   ├── JavaMissing              HK202
@@ -440,6 +441,26 @@ class ManifestChanged(ManifestError):
 
     def help(self) -> str:
         return "run the command again"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableTaken(ManifestError):
+    """Two tables of a project that would be landed under one name."""
+
+    code = "HK115"
+    table: str
+    pipelines: tuple[str, ...]
+    found: tuple[Place, ...]
+
+    def message(self) -> str:
+        named = " and ".join(f"`{pipeline}`" for pipeline in dict.fromkeys(self.pipelines))
+        return f"the table `{self.table}` would be landed twice, by {named}"
+
+    def places(self) -> tuple[Place, ...]:
+        return self.found
+
+    def help(self) -> str:
+        return 'give one of the pipelines a name of its own for its tables: `destination = { namespace = "crm" }`'
 
 
 # --- the engine --------------------------------------------------------------------------------

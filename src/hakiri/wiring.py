@@ -7,27 +7,36 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from pyarrow.fs import FileSystem
+
 from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
+from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
 from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import find_java
 from hakiri.engine.probe import STEPS, probe
-from hakiri.engine.session import choose_kind
+from hakiri.engine.session import choose_kind, open_session
 from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
 from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
+from hakiri.land.target import PathTarget
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.run.doctor import Look
+from hakiri.run.equipment import Equipment, Place
 from hakiri.run.manifest import Workplace
+from hakiri.run.node import Node
 from hakiri.run.surroundings import looks_around
 from hakiri.settings import Settings
-from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, EngineSection
 from hakiri.spec.read import Project
 from hakiri.spec.reference import resolve
+from hakiri.stage.local import LocalFiles
+from hakiri.stage.object_store import ObjectStoreFiles
+from hakiri.stage.port import Files
 
 
 def workplace(settings: Settings) -> Workplace:
@@ -85,6 +94,70 @@ def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog |
         yield catalog
     finally:
         catalog.close()
+
+
+@contextmanager
+def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
+    """Everything a run works with; the catalog is made where there is none. No session is started yet.
+
+    Raises UnresolvedReference, NoLocalCatalog, and what opening the catalog raises.
+    """
+    catalog = open_catalog(catalog_settings(settings, project), clock=clock(), sidecars=_sidecars(project))
+    try:
+        yield Equipment(
+            project=project.spec.project.name,
+            node=Node.here(),
+            clock=clock(),
+            catalog=catalog,
+            connector=partial(connector, settings, project),
+            place=partial(place, project),
+            spark=lambda: open_session(engine_settings(settings, project)),
+            journals=journals(project),
+            max_parallel_chunks=project.spec.engine.max_parallel_chunks,
+        )
+    finally:
+        catalog.close()
+
+
+def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:
+    """Where a table lands: below the context's `tables/`, in a folder of its landed name."""
+    quarantine = spec.quality.quarantine.table if spec.quality.quarantine else None
+    root = f"{tables_root(project)}/{spec.landed_name(table)}"
+    return Place(
+        target=PathTarget(root),
+        root=root,
+        files=_files(root),
+        quarantine=PathTarget(f"{tables_root(project)}/{quarantine}") if quarantine else None,
+    )
+
+
+def tables_root(project: Project) -> str:
+    """Where the Delta roots of all landed tables lie: a folder of this machine, or an address of a store."""
+    context = project.spec.context.path
+    return f"{context.rstrip('/')}/tables" if "://" in context else str(_context_folder(project) / "tables")
+
+
+def journals(project: Project) -> Path:
+    """Where runs keep their journals: with the tables, or beside the manifests where a store holds the tables."""
+    is_stored = "://" in project.spec.context.path
+    return (project.root.absolute() / ".hakiri" if is_stored else _context_folder(project)) / "journal"
+
+
+def _context_folder(project: Project) -> Path:
+    return (project.root / project.spec.context.path).absolute()
+
+
+def _sidecars(project: Project) -> Sidecars:
+    """The manifests of staged chunks, named from the context's `tables/` on."""
+    files = _files(tables_root(project))
+    return LocalSidecars(files.root) if isinstance(files, LocalFiles) else StoredSidecars(files.open)
+
+
+def _files(root: str) -> Files:
+    if "://" not in root:
+        return LocalFiles(Path(root))
+    store, folder = FileSystem.from_uri(root)
+    return ObjectStoreFiles(store, folder)
 
 
 def _is_there(where: CatalogSettings) -> bool:

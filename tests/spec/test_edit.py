@@ -64,7 +64,7 @@ def test_a_created_pipeline_is_a_json_file_with_its_schema_line(make_project: Ma
 
 def test_a_pipeline_created_as_toml_is_appended_to_the_project_file(make_project: MakeProject) -> None:
     root = make_project({"hakiri.toml": TOML})
-    editor(root).create({**ORDERS, "id": "new"}, "toml")
+    editor(root).create({**ORDERS, "id": "new", "tables": ["others"]}, "toml")
     text = (root / "hakiri.toml").read_text()
     assert text.startswith(TOML)
     assert spec_of(root, "new").load.mode == "append"

@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import BadConfig, InvalidProject, ManifestError, ProjectNotFound, UnknownConnector, render
+from hakiri.errors import (
+    BadConfig,
+    InvalidProject,
+    ManifestError,
+    ProjectNotFound,
+    TableTaken,
+    UnknownConnector,
+    render,
+)
 from hakiri.model.connector import ConnectorFacts
 from hakiri.model.source import CursorKind
 from hakiri.spec.read import Project, find_project, read_project
@@ -37,7 +45,7 @@ def test_pipelines_of_every_kind_of_file_are_merged_by_id(make_project: MakeProj
     root = make_project(
         {
             "hakiri.toml": f'[project]\nname = "x"\n[[pipeline]]\n{MINIMAL}',
-            "pipelines/b.toml": MINIMAL.replace('"a"', '"b"'),
+            "pipelines/b.toml": MINIMAL.replace('"a"', '"b"').replace("orders", "others"),
             "pipelines/c.json": '{"$schema": "x", "id": "c", "source": {"connector": "postgres"}, "tables": ["t"]}',
             "pipelines/c.transforms.json": "not a pipeline",
         }
@@ -71,9 +79,10 @@ rateBudget = "60/min"
 type = "sql"
 statement = "OPTIMIZE b"
 """
-    root = make_project({"pipelines/a.toml": toml, "pipelines/b.json": json.dumps({"id": "b", **data})})
-    one, other = (definition.spec for definition in read(root).pipelines.values())
-    assert one == other.model_copy(update={"id": "a"})
+    one = read(make_project({"pipelines/a.toml": toml})).pipelines["a"].spec
+    root = make_project({"pipelines/a.json": json.dumps({"id": "a", **data})})
+    (root / "pipelines/a.toml").unlink()
+    assert one == read(root).pipelines["a"].spec
 
 
 def test_two_definitions_of_one_pipeline_are_reported_as_the_seed_says(make_project: MakeProject) -> None:
@@ -284,3 +293,27 @@ def test_the_project_is_found_here_then_in_manifests_then_upward(make_project: M
 def test_no_project_anywhere_says_where_it_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(ProjectNotFound, match=r"no hakiri.toml found"):
         find_project(tmp_path)
+
+
+def test_two_tables_that_would_land_as_one_are_named_with_both_lines(make_project: MakeProject) -> None:
+    one = 'id = "{id}"\nsource = {{ connector = "postgres" }}\ntables = ["{table}"]\n{more}'
+    root = make_project(
+        {
+            "pipelines/crm.toml": one.format(id="crm", table="Users", more=""),
+            "pipelines/shop.toml": one.format(id="shop", table="users", more=""),
+        }
+    )
+    (problem,) = problems(root)
+    assert isinstance(problem, TableTaken)
+    assert [str(place) for place in problem.places()] == ["pipelines/crm.toml:3", "pipelines/shop.toml:3"]
+    (root / "pipelines/shop.toml").write_text(
+        one.format(id="shop", table="users", more='destination = { namespace = "shop" }\n')
+    )
+    definition = read(root).pipelines["shop"]
+    assert definition.spec.landed_name(definition.spec.tables[0]) == "shop.users"
+
+
+def test_no_table_may_take_the_name_of_anothers_quarantine(make_project: MakeProject) -> None:
+    text = 'id = "a"\nsource = { connector = "postgres" }\ntables = ["t", "t_quarantine"]\n'
+    root = make_project({"pipelines/a.toml": text})
+    assert isinstance(problems(root)[0], TableTaken)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import BinaryIO, Literal, Protocol
 
 from hakiri.errors import SidecarUnfit
 from hakiri.model.durable import sync
@@ -30,19 +30,34 @@ class LocalSidecars:
 
     def require(self, sidecar: Sidecar) -> None:
         path = self._root / sidecar.path
-        try:
-            with path.open("rb") as file:
-                if os.fstat(file.fileno()).st_size != sidecar.size:
-                    raise _unfit(sidecar, "wrong size")
-                digest = hashlib.sha256()
-                while block := file.read(_BLOCK):
-                    digest.update(block)
-                if digest.hexdigest() != sidecar.sha256:
-                    raise _unfit(sidecar, "wrong content")
-            sync(path)
-            sync(path.parent)
-        except FileNotFoundError as cause:
-            raise _unfit(sidecar, "missing") from cause
+        _require(sidecar, lambda: path.open("rb"))
+        sync(path)
+        sync(path.parent)
+
+
+class StoredSidecars:
+    """Sidecars in an object store, which shows an object only once it is durable."""
+
+    def __init__(self, open_file: Callable[[str], BinaryIO]) -> None:
+        self._open = open_file
+
+    def require(self, sidecar: Sidecar) -> None:
+        _require(sidecar, lambda: self._open(sidecar.path))
+
+
+def _require(sidecar: Sidecar, open_file: Callable[[], BinaryIO]) -> None:
+    size, digest = 0, hashlib.sha256()
+    try:
+        with open_file() as file:
+            while block := file.read(_BLOCK):
+                size += len(block)
+                digest.update(block)
+    except FileNotFoundError as cause:
+        raise _unfit(sidecar, "missing") from cause
+    if size != sidecar.size:
+        raise _unfit(sidecar, "wrong size")
+    if digest.hexdigest() != sidecar.sha256:
+        raise _unfit(sidecar, "wrong content")
 
 
 def _unfit(sidecar: Sidecar, problem: Literal["missing", "wrong size", "wrong content"]) -> SidecarUnfit:

@@ -35,8 +35,9 @@ EXPLAINED = {
     r"^[a-z0-9][a-z0-9_-]{0,63}$": "lower-case letters, digits, `-` and `_`, at most 64 characters",
     r"^[a-z][a-z0-9_-]{0,63}$": "a lower-case name of letters, digits, `-` and `_`",
     r"^[A-Za-z_][A-Za-z0-9_]{0,127}$": "a name as environment variables have it: letters, digits and `_`",
+    r"^[A-Za-z_][A-Za-z0-9_$]*$": "one part of a table name: letters, digits, `_` and `$`",
 }
-_SLUG, _WORD, _VARIABLE = EXPLAINED
+_SLUG, _WORD, _VARIABLE, NAMESPACE = EXPLAINED
 
 Slug = Annotated[str, Field(pattern=_SLUG)]
 PipelineId = Slug

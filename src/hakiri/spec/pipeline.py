@@ -13,7 +13,7 @@ from hakiri.spec.column_type import ColumnType
 from hakiri.spec.duration import Duration, PositiveDuration
 from hakiri.spec.frozen import Config, Distinct, Flag, Frozen, Int, Number, shorthand
 from hakiri.spec.load import Columns, LoadSpec
-from hakiri.spec.names import ColumnName, ConnectorName, Identifier, PipelineId, SecretName
+from hakiri.spec.names import NAMESPACE, ColumnName, ConnectorName, Identifier, PipelineId, SecretName
 from hakiri.spec.quality import QualitySpec
 from hakiri.spec.rate import RateBudget
 from hakiri.spec.schedule import Schedule, TimeZone
@@ -35,6 +35,8 @@ class DestinationSpec(Frozen):
 
     connector: ConnectorName = "context"
     config: Config = Field(default_factory=dict)
+    namespace: Annotated[str, Field(pattern=NAMESPACE)] | None = None
+    """What the tables' landed names begin with: `crm` lands `users` as `crm.users`."""
     destination_writes_per_sec: Annotated[Number, Field(gt=0)] | None = None
     """A cap on how many files are written per second."""
 
@@ -158,3 +160,8 @@ class PipelineSpec(Frozen):
     backfill: BackfillSpec = BackfillSpec()
     retry: RetrySpec = RetrySpec()
     triggers: tuple[Trigger, ...] = ()
+
+    def landed_name(self, table: TableSpec) -> str:
+        """The table's name in the lakehouse: as at its source, or its last part in the destination's namespace."""
+        namespace = self.destination.namespace
+        return f"{namespace}.{table.name.rpartition('.')[2]}" if namespace else table.name

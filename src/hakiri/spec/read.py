@@ -9,7 +9,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hakiri.errors import DuplicatePipeline, InvalidProject, ManifestError, Place, ProjectNotFound, WrongValue
+from hakiri.errors import (
+    DuplicatePipeline,
+    InvalidProject,
+    ManifestError,
+    Place,
+    ProjectNotFound,
+    TableTaken,
+    WrongValue,
+)
 from hakiri.model.connector import Connectors
 from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
 from hakiri.spec.document import Document, parse_document, read_document
@@ -113,6 +121,7 @@ class _Reading:
             if len(found) > 1:
                 places = tuple(one.place for one in found)
                 self.problems.append(DuplicatePipeline(pipeline=pipeline, found=places))
+        self.problems += check_landed_names(self.pipelines)
         if self.problems or not (spec and document):
             raise InvalidProject(problems=tuple(sorted(self.problems, key=_reading_order)))
         return Project(
@@ -191,6 +200,22 @@ class _Reading:
 
     def _shown(self, path: Path) -> str:
         return shown_path(path, self.shown_from)
+
+
+def check_landed_names(pipelines: Mapping[str, Definition]) -> Iterator[ManifestError]:
+    """Every pair of tables that would land in one place, whatever their case; a table's quarantine takes a name too."""
+    taken: dict[str, tuple[str, str, Place]] = {}
+    for pipeline, definition in sorted(pipelines.items()):
+        # One that a pipeline names twice is reported with the pipeline.
+        spec = definition.spec
+        names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
+        for name, index in names.items():
+            place = place_of(definition.written.document, definition.written.at, ("tables", index))
+            for one in (name, f"{name}_quarantine"):
+                before, owner, found = taken.setdefault(one, (pipeline, name, place))
+                if (before, owner) != (pipeline, name):
+                    yield TableTaken(table=one, pipelines=(before, pipeline), found=(found, place))
+                    break
 
 
 def _reading_order(problem: ManifestError) -> tuple[str, int]:

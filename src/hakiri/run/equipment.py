@@ -1,0 +1,52 @@
+"""A run is given everything it works with, and names no adapter itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hakiri.catalog.port import LEASE_SECONDS, Catalog
+from hakiri.extract.connectors.port import Connector
+from hakiri.land.target import Target
+from hakiri.model.clock import Clock
+from hakiri.run.node import Node
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.stage.port import Files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one table lands, and where its staged files lie until then."""
+
+    target: Target
+    root: str
+    """The folder that the paths of staged files start from; a path table's own root."""
+    files: Files
+    """What lies there."""
+    quarantine: Target | None = None
+    """The table for rows set aside, where the manifest names one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """What a run works with."""
+
+    project: str
+    node: Node
+    clock: Clock
+    catalog: Catalog
+    connector: Callable[[PipelineSpec], Connector]
+    """The source of a pipeline. Raises UnresolvedReference, ConnectorUnusable or BadConfig."""
+    place: Callable[[PipelineSpec, TableSpec], Place]
+    spark: Callable[[], SparkSession]
+    """The session, started when it is first asked for: a run with nothing to do starts none."""
+    journals: Path
+    """The folder of the runs' journals."""
+    lease_seconds: float = LEASE_SECONDS
+    max_parallel_chunks: int | None = None
+    """The cap on chunks in flight over all pipelines."""
