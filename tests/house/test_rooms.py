@@ -43,7 +43,7 @@ MAP = {
     "land.staged_types": room("errors model spec", "pyarrow"),
     "land.statistics": room("errors model spec", "pyarrow"),
     "land.adopt": room("errors model spec", "deltalake pyarrow"),
-    "land.rust": room("errors model spec", "deltalake"),
+    "land.rust": room("errors model spec", "deltalake pyarrow"),
     "land.history": room("errors model spec", "deltalake pyspark"),
     "land.quarantine": room("errors model spec", "pyarrow pyspark"),
     "land.isolated": room("errors model spec", "pyspark"),
