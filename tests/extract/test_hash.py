@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from extract.row_oracle import oracle_hash, record
 from extract.row_strategies import batches, kinds, values
 from hakiri.extract.encoding import encode_rows
-from hakiri.extract.hash import row_hashes
+from hakiri.extract.hash import content_of, row_hashes
 from hakiri.extract.landing_types import to_landing
-from hakiri.model.staged import PROVENANCE
+from hakiri.model.staged import PROVENANCE, Content
 
 GOLDEN = Path(__file__).parents[2] / "fixtures" / "row_hash" / "expected.json"
 FEW = settings(max_examples=40, deadline=None)
@@ -148,3 +148,14 @@ def test_provenance_is_not_content() -> None:
 def test_unsigned_numbers_hash_as_they_land() -> None:
     batch = pa.RecordBatch.from_arrays([pa.array([200], pa.uint8())], names=["a"])
     assert row_hashes(to_landing(batch, table="t"))[0].as_py() == hashed(a=(200, pa.int64()))
+
+
+@FEW
+@given(st.lists(st.integers(-3, 3), max_size=20), st.randoms(use_true_random=False), st.integers(0, 20))
+def test_content_knows_rows_and_how_often_and_no_order(numbers: list[int], random: Any, cut: int) -> None:
+    def content(values: list[int]) -> Content:
+        return content_of(row_hashes(pa.RecordBatch.from_pydict({"a": pa.array(values, pa.int64())})))
+
+    shuffled = random.sample(numbers, len(numbers))
+    assert content(numbers) == content(shuffled) == content(shuffled[:cut]) + content(shuffled[cut:])
+    assert content([*numbers, 1]) != content(numbers)

@@ -80,3 +80,12 @@ def test_what_is_no_sealed_plan_is_refused(text: str, reason: str) -> None:
 def test_a_seal_holds_digests_and_not_the_facts() -> None:
     assert "sqlite" not in sealed()
     assert len(open_sealed(sealed()).digest) == 64
+
+
+def test_a_plan_of_several_pipelines_can_be_held_to_one_at_a_time() -> None:
+    other = replace(FACTS, spec=spec_of(id="shop-2"))
+    both = open_sealed(seal_plan(make_plan([FACTS, other]), [FACTS, other]))
+    assert both.pipelines == ("shop", "shop-2")
+    check_unmoved(both.of("shop"), fingerprint([FACTS]))
+    with pytest.raises(PlanMoved, match="cursor of `shop-2`"):
+        check_unmoved(both.of("shop-2"), fingerprint([replace(other, tables=with_table(cursor=None).tables)]))

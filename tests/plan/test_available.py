@@ -1,0 +1,34 @@
+"""Nothing a manifest asks for is passed over in silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hakiri.errors import FeatureUnavailable
+from hakiri.plan.make import make_plan
+from plan.world import facts_of, rows_of, spec_of, survey_of
+
+
+@pytest.mark.parametrize(
+    ("asked", "feature"),
+    [
+        ({"transforms": ["orders.transforms.json"]}, "transforms"),
+        ({"quality": {"dataset_level": {"row_count": {"min": 1, "on_fail": "warn"}}}}, "quality.dataset_level"),
+        ({"load": {"mode": "blue_green"}}, "load.mode = blue_green"),
+        ({"load": {"post_hook": {"type": "sql", "statement": "OPTIMIZE orders"}}}, "load.post_hook"),
+        ({"destination": {"connector": "elsewhere"}}, "destination.connector = elsewhere"),
+        ({"destination": {"destination_writes_per_sec": 2}}, "destination.destination_writes_per_sec"),
+    ],
+)
+def test_what_is_not_carried_out_is_refused_before_anything_is_read(asked: dict[str, Any], feature: str) -> None:
+    with pytest.raises(FeatureUnavailable) as caught:
+        make_plan([facts_of(spec_of(**asked), survey=survey_of(rows_of([1])))])
+    assert caught.value.features == (feature,)
+
+
+def test_what_is_carried_out_is_planned() -> None:
+    rules = [{"type": "not_null", "field": "id", "on_fail": "skip"}]
+    spec = spec_of(quality={"row_level": rules, "quarantine": {"enabled": True}}, load={"mode": "truncate"})
+    assert make_plan([facts_of(spec, survey=survey_of(rows_of([1])))]).has_work
