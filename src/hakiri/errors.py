@@ -69,7 +69,8 @@ HakiriError
 │   ├── WindowTooSmall           HK605  more chunks than anyone could want
 │   ├── CursorUnreadable         HK606  a stored cursor of another make or type
 │   ├── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
-│   └── FeatureUnavailable       HK608  a manifest asks for what this release does not carry out
+│   ├── FeatureUnavailable       HK608  a manifest asks for what this release does not carry out
+│   └── SchemaDrift              HK609  a strict pipeline, and a source with another schema than the table's
 ├── ExtractError                 HK7xx  rows, between their source and their stage
 │   ├── RowRuleBroken            HK701  a rule that aborts
 │   ├── RuleUnfit                HK702  a rule that cannot judge its column
@@ -1222,6 +1223,21 @@ class FeatureUnavailable(PlanError):
 
     def help(self) -> str:
         return "take it out of the manifest, or wait for the release that has it (CHANGELOG.md)"
+
+
+@dataclass(eq=False, kw_only=True)
+class SchemaDrift(TablePlanError):
+    """A source whose schema has moved, under a pipeline that allows no such thing."""
+
+    code = "HK609"
+    changes: tuple[str, ...]
+
+    def message(self) -> str:
+        shown = ", ".join(self.changes[:_SHOWN_NAMES])
+        return f"the schema of {self.subject()} has drifted, and its pipeline is strict: {shown}; nothing was read"
+
+    def help(self) -> str:
+        return 'mend the source, or let the table follow it with `schema = "evolve"`'
 
 
 # --- rows on their way -------------------------------------------------------------------------

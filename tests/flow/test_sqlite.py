@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from flow.stand import Rows, Stand, change, source_rows
+from hakiri.errors import SchemaDrift
 from hakiri.land.lander import Outcome
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Phase, RunStatus
@@ -141,3 +142,15 @@ def test_a_new_column_is_appended_and_older_rows_have_none(make_stand: MakeStand
     assert stand.landed("orders") == Rows({**{(*row, None): 1 for row in orders(0, 3)}, (9, "c", 9, "n"): 1})
     versions = stand.ask(lambda catalog: catalog.schemas(TableKey("shop", "orders")))
     assert [version.version for version in versions] == [1, 2]
+
+
+def test_a_strict_pipeline_reads_nothing_from_a_source_that_has_drifted(make_stand: MakeStand) -> None:
+    stand = shop(make_stand, mode="append", table='incremental = "seen"', rows=3)
+    path = stand.root / "pipelines/shop.toml"
+    path.write_text(f'schema = "strict"\n{path.read_text()}')
+    assert stand.apply()["shop"].errors == ()
+    change(stand.root / "shop.sqlite", "ALTER TABLE orders ADD COLUMN note TEXT")
+    (error,) = stand.apply()["shop"].errors
+    assert isinstance(error, SchemaDrift)
+    assert error.changes == ("note (added)",)
+    assert stand.landed("orders") == Rows(orders(0, 3))

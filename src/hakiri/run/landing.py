@@ -91,8 +91,11 @@ class TableLander:
         if not finished or finished[-1].version is None:
             return
         last = finished[-1]
-        if last.number not in {snapshot.landing for snapshot in self._catalog.snapshots(self._key)}:
-            self._snapshot(last, self._staged_of(last, self._states(last.chunks), frozenset(last.chunks)))
+        states = self._states(last.chunks)
+        is_seen = any(snapshot.landing == last.number for snapshot in self._catalog.snapshots(self._key))
+        # Of a landing that was restored from the table's log no more is known than that it happened.
+        if not is_seen and len(states) == len(last.chunks):
+            self._snapshot(last, self._staged_of(last, states, frozenset(last.chunks)))
         self._advance(last)
 
     def _next(self, *, is_last: bool) -> Landing | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from hakiri.errors import BackwardMove, Bug, ChunksFailed, HakiriError, PlanChanged
+from hakiri.errors import BackwardMove, Bug, ChunksFailed, HakiriError, PlanChanged, SchemaDrift
 from hakiri.extract.connectors.port import Connector, Pinnable
 from hakiri.land.lander import Outcome
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey, Window
@@ -22,7 +22,7 @@ from hakiri.run.landing import TableLander, TableLanding
 from hakiri.run.landings import PipelineLandings
 from hakiri.run.stopping import Stop
 from hakiri.run.work import Source, Work, release_dead_leases
-from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy
 
 _PASSES = 5
 """How often one run looks for more: after a round that was left open, and after another planner was faster."""
@@ -125,6 +125,7 @@ class _Conduct:
     is_tick_over: bool = False
     is_refreshed: bool = False
     is_done: bool = False
+    overtaken: PlanChanged | None = None
 
     def result(self) -> Result:
         status = RunStatus.FAILED if self.errors else RunStatus.SUCCEEDED
@@ -150,6 +151,8 @@ class _Conduct:
         for _ in range(_PASSES):
             if not self._pass(connector):
                 break
+        if self.overtaken is not None:
+            raise self.overtaken
         self._end()
 
     def _pass(self, connector: Connector) -> bool:
@@ -158,6 +161,7 @@ class _Conduct:
         plan = make_plan([gathered.facts])
         pipeline = plan.pipelines[0]
         self._tell(pipeline)
+        self._require_schema(pipeline)
         if not pipeline.has_work:
             return False
         knobs, catalog = pipeline.knobs, self.errand.equipment.catalog
@@ -165,14 +169,25 @@ class _Conduct:
         self.errand.patiently("registration", lambda: catalog.register(known))
         try:
             self.errand.patiently("plan", lambda: catalog.add_chunks(plan.new_chunks))
-        except PlanChanged:
+        except PlanChanged as overtaken:
+            self.overtaken = overtaken
             return True  # another planner was faster: its round is the one to work on
+        self.overtaken = None
         if pipeline.move is not None:
             self._move(Phase(pipeline.move.before), Phase(pipeline.move.after))
         has_resumed = any(table.counts.open > table.counts.new for table in pipeline.tables)
         self.is_refreshed = self.wish.is_full_refresh and not has_resumed
         self._do(connector, gathered, pipeline)
         return has_resumed and not (self.errand.stop.is_asked or self.is_tick_over or self.errors)
+
+    def _require_schema(self, plan: PipelinePlan) -> None:
+        """A strict pipeline reads nothing from a source that has drifted."""
+        if self.errand.spec.schema_policy is not SchemaPolicy.STRICT:
+            return
+        for table in plan.tables:
+            drift = tuple(f"{one.column} ({one.kind})" for one in table.changes or () if not one.is_applied)
+            if drift:
+                raise SchemaDrift(pipeline=plan.pipeline, table=table.table.table, changes=drift)
 
     def _look(self, connector: Connector) -> Gathered:
         """What a cut-off worker left unrecorded is recorded first, so that the look sees it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from hakiri.engine.task import call_on_executor
-from hakiri.errors import Bug, HakiriError, LeaseLost, Recovery
+from hakiri.errors import Bug, HakiriError, LeaseLost, Recovery, TaskStopped
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.model.boundary import Boundary, passing
@@ -174,7 +174,8 @@ class Work:
         )
 
     def _fail(self, lease: Lease, error: HakiriError) -> None:
-        if self._errand.stop.is_asked and error.recovery in (Recovery.RETRY, Recovery.YIELD):
+        is_stopping = self._errand.stop.is_asked and error.recovery in (Recovery.RETRY, Recovery.YIELD)
+        if is_stopping or isinstance(error, TaskStopped):
             self._give_back(lease)
             return
         failure = failure_of(error, self._errand.backoff, lease.attempt)
