@@ -68,6 +68,14 @@ HakiriError
 │   ├── WindowTooSmall           HK605  more chunks than anyone could want
 │   ├── CursorUnreadable         HK606  a stored cursor of another make or type
 │   └── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
+├── QueryError                   HK65x  a question about what there is
+│   ├── UnknownTable             HK651  a name that no landed table has
+│   ├── QueryRefused             HK652  SQL that is not understood, or does more than ask
+│   ├── QueryFailed              HK653  a question that has no answer
+│   ├── TableUnreadable          HK654  a landed table that only Spark can read
+│   ├── RunNotFound              HK655
+│   ├── RunAmbiguous             HK656  the beginning of several ids
+│   └── TableNotLanded           HK657  declared, and not made yet
 ├── ExtractError                 HK7xx  rows, between their source and their stage
 │   ├── RowRuleBroken            HK701  a rule that aborts
 │   ├── RuleUnfit                HK702  a rule that cannot judge its column
@@ -1187,6 +1195,120 @@ class PlanUnreadable(PlanError):
 
     def help(self) -> str:
         return "seal one with `hakiri plan --out plan.json`"
+
+
+# --- questions ---------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class QueryError(HakiriError):
+    """A question about what there is that cannot be answered as it was asked."""
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownTable(QueryError):
+    """A name that no landed table has."""
+
+    code = "HK651"
+    table: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"there is no table `{self.table}`"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        shown = ", ".join(self.known[:_SHOWN_NAMES])
+        return f"there are: {shown}" if shown else "no table has landed yet; `hakiri apply` lands them"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableNotLanded(QueryError):
+    """A table of a manifest that no run has made yet."""
+
+    code = "HK657"
+    table: str
+
+    def message(self) -> str:
+        return f"`{self.table}` has not landed yet"
+
+    def help(self) -> str:
+        return "`hakiri apply` lands it"
+
+
+@dataclass(eq=False, kw_only=True)
+class QueryRefused(QueryError):
+    """SQL that is not understood, or that would do more than ask."""
+
+    code = "HK652"
+    reason: str
+
+    def message(self) -> str:
+        return f"this query is refused: {self.reason}"
+
+    def help(self) -> str:
+        return 'ask with one SELECT, like `hakiri sql "select count(*) from orders"`'
+
+
+@dataclass(eq=False, kw_only=True)
+class QueryFailed(QueryError):
+    """A question that was understood and has no answer."""
+
+    code = "HK653"
+    reason: str
+
+    def message(self) -> str:
+        return f"the query failed: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableUnreadable(QueryError):
+    """A landed table that cannot be read right without Spark."""
+
+    code = "HK654"
+    table: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.table}` cannot be read without Spark: {self.reason}"
+
+    def help(self) -> str:
+        return "read it with Spark, where it is as whole as ever"
+
+
+@dataclass(eq=False, kw_only=True)
+class RunNotFound(QueryError):
+    """A run that has no journal here."""
+
+    code = "HK655"
+    run: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"there is no journal of a run `{self.run}`"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return "`hakiri runs ID` lists the runs of a pipeline" if self.known else "nothing has run here yet"
+
+
+@dataclass(eq=False, kw_only=True)
+class RunAmbiguous(QueryError):
+    """The beginning of several run ids."""
+
+    code = "HK656"
+    run: str
+    candidates: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"{len(self.candidates)} runs begin with `{self.run}`"
+
+    def help(self) -> str:
+        return f"give more of it: {', '.join(self.candidates[:_SHOWN_NAMES])}"
 
 
 # --- rows on their way -------------------------------------------------------------------------

@@ -79,6 +79,31 @@ def status(
     tell_status(name, project, as_json=as_json)
 
 
+@app.command(epilog="Example: hakiri runs shop --limit 5")
+def runs(
+    name: pipeline.IdArgument,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many to show.")] = 20,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List a pipeline's latest runs, newest first."""
+    from hakiri.cli.runs import list_runs
+
+    list_runs(name, project, limit=limit, as_json=as_json)
+
+
+@app.command(epilog="Example: hakiri journal RUN --json")
+def journal(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id, or the beginning of it.")],
+    project: ProjectOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the journal itself, one JSON object a line.")] = False,
+) -> None:
+    """Tell what happened in a run, and when."""
+    from hakiri.cli.runs import tell_journal
+
+    tell_journal(run, project, as_json=as_json)
+
+
 @schema_app.command(epilog="Example: hakiri schema export")
 def export(
     project: ProjectOption = None,
