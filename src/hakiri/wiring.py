@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from pyarrow.fs import FileSystem
-
 from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
@@ -19,7 +17,6 @@ from hakiri.engine.session import choose_kind, open_session
 from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
 from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
-from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.target import PathTarget
 from hakiri.model.clock import Clock, SystemClock
@@ -35,7 +32,6 @@ from hakiri.spec.project import CatalogBackend, EngineSection
 from hakiri.spec.read import Project
 from hakiri.spec.reference import resolve
 from hakiri.stage.local import LocalFiles
-from hakiri.stage.object_store import ObjectStoreFiles
 from hakiri.stage.port import Files
 
 
@@ -156,6 +152,11 @@ def _sidecars(project: Project) -> Sidecars:
 def _files(root: str) -> Files:
     if "://" not in root:
         return LocalFiles(Path(root))
+    # Loaded where a store is met: most commands start without it in half the time.
+    from pyarrow.fs import FileSystem
+
+    from hakiri.stage.object_store import ObjectStoreFiles
+
     store, folder = FileSystem.from_uri(root)
     return ObjectStoreFiles(store, folder)
 
@@ -216,6 +217,8 @@ def _say_catalog(settings: Settings, project: Project) -> str:
 
 
 def _say_source(settings: Settings, project: Project, spec: PipelineSpec) -> str:
+    from hakiri.extract.connectors.declared import source_table
+
     source = connector(settings, project, spec)
     answers = [source.probe(source_table(spec, table)) for table in spec.tables]
     return "; ".join(dict.fromkeys(answers))

@@ -69,7 +69,7 @@ def test_runs_are_listed_newest_first(hakiri: Hakiri) -> None:
         ("run-a1", "succeeded", 1_200, None),
     ]
     assert (listed[2]["seconds"], listed[2]["bytes"], listed[0]["finished_at"]) == (65.0, 12_000, None)
-    assert listed[2]["started_at"] == "2026-05-12T08:14:00+00:00"
+    assert listed[2]["started_at"] == "2026-05-12T08:14:00Z"
     assert [one["run_id"] for one in hakiri("runs", "orders", "--limit", "1", "--json").json()] == ["run-b3"]
 
 

@@ -72,11 +72,12 @@ def status(
     name: Annotated[str | None, typer.Argument(metavar="[ID]", help="One pipeline; all of them by default.")] = None,
     project: ProjectOption = None,
     as_json: JsonOption = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Look again every two seconds, until Ctrl-C.")] = False,
 ) -> None:
-    """Show how far each pipeline is: phase, chunks, rows, latest run."""
+    """Show how far each pipeline is: phase, chunks, rows, speed, latest run."""
     from hakiri.cli.status import tell_status
 
-    tell_status(name, project, as_json=as_json)
+    tell_status(name, project, as_json=as_json, watch=watch)
 
 
 @app.command(epilog="Example: hakiri runs shop --limit 5")

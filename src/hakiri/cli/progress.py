@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from hakiri.cli.output import console, plain
+from hakiri.cli.output import console, plain, table_of
 from hakiri.cli.told import amount, at, span, tell
 from hakiri.errors import mask
 from hakiri.model.clock import Clock
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 EVERY = timedelta(seconds=1)
 """A pipeline's staged chunks are told of at most this often in plain lines."""
 
+_HEADS = ("pipeline", "now", "chunks", "rows", "rows/s", "left")
 _QUIET = frozenset(
     {EventKind.CHUNK_CLAIMED, EventKind.CHUNK_RELEASED, EventKind.LANDING_RESERVED, EventKind.CURSOR_MOVED}
 )
@@ -106,16 +107,9 @@ class Board:
 
     def table(self) -> Table:
         """The display as it is now."""
-        from rich import box
-        from rich.table import Table
-
         with self._lock:
             paces = dict(self._paces)
-        heads = ("pipeline", "now", "chunks", "rows", "rows/s", "left")
-        table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for name, pace in paces.items():
-            table.add_row(plain(name), *self._cells(name, pace))
-        return table
+        return table_of(_HEADS, [(plain(name), *self._cells(name, pace)) for name, pace in paces.items()])
 
     def _cells(self, name: str, pace: Pace) -> tuple[str, ...]:
         now = self._ended.get(name) or self._clock.now()
