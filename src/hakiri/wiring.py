@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.target import PathTarget
+from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.run.doctor import Look
@@ -125,6 +126,13 @@ def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:
         files=_files(root),
         quarantine=PathTarget(f"{tables_root(project)}/{quarantine}") if quarantine else None,
     )
+
+
+def ask(sql: str, tables: Mapping[str, str]) -> Answer:
+    """The answer of landed tables to one SELECT, without a JVM. Raises QueryError."""
+    from hakiri.land.query import ask as ask_delta
+
+    return ask_delta(sql, tables)
 
 
 def tables_root(project: Project) -> str:

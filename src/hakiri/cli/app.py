@@ -105,6 +105,24 @@ def journal(
     tell_journal(run, project, as_json=as_json)
 
 
+@app.command(epilog="Example: hakiri sql 'select count(*) from orders'")
+def sql(
+    query: Annotated[str, typer.Argument(metavar="SELECT", help="One SELECT; tables go by their landed names.")],
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="How many rows; 100 for people, else all.", show_default=False)
+    ] = None,
+) -> None:
+    """Ask the landed tables in SQL, without Spark."""
+    from hakiri.cli.sql import answer_sql
+
+    if as_json and as_csv:
+        raise typer.BadParameter("--json and --csv exclude each other")
+    answer_sql(query, project, limit=limit, as_json=as_json, as_csv=as_csv)
+
+
 @schema_app.command(epilog="Example: hakiri schema export")
 def export(
     project: ProjectOption = None,
