@@ -43,7 +43,9 @@ HakiriError
 │   ├── SidecarUnfit             HK315  missing, short or corrupt
 │   ├── SnapshotChanged          HK316  the same landing, other contents
 │   ├── EpochsStale              HK317  revocations unknown for longer than allowed
-│   └── LineageTampered          HK318  the append-only record was changed behind our back
+│   ├── LineageTampered          HK318  the append-only record was changed behind our back
+│   ├── CatalogBehind            HK319  a table carries landings that the catalog does not know
+│   └── CatalogDisagrees         HK320  the catalog and a table's log tell two stories
 ├── SourceError                  HK4xx  a source, as a connector meets it
 │   ├── SourceUnreachable        HK401  (retried)
 │   ├── SourceRefused            HK402  a login or a right that is not there
@@ -59,7 +61,8 @@ HakiriError
 │   └── ConnectorUnusable        HK412  not installed, or broken
 ├── ContextError                 HK5xx  where tables live
 │   ├── NotWritable              HK501
-│   └── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
+│   ├── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
+│   └── RetentionUnfit           HK503  a retention that would meet attempts still being written
 ├── PlanError                    HK6xx  what is to be read, before anything is
 │   ├── PlanMoved                HK601  what a sealed plan rests on is no longer so
 │   ├── CursorColumnMissing      HK602
@@ -836,6 +839,43 @@ class LineageTampered(CatalogError):
         return "nothing more is appended to it; restore the table from a backup, or accept the loss and recreate it"
 
 
+@dataclass(eq=False, kw_only=True)
+class CatalogBehind(CatalogError):
+    """A table carries landings that the catalog does not know: the catalog was lost, or is another one."""
+
+    code = "HK319"
+    pipeline: str
+    table: str
+    found: int
+    known: int
+
+    def message(self) -> str:
+        return (
+            f"`{self.table}` of `{self.pipeline}` carries landing {self.found}, and the catalog knows of {self.known}"
+        )
+
+    def help(self) -> str:
+        return "if the catalog was lost, `hakiri catalog rebuild` writes it again from the tables"
+
+
+@dataclass(eq=False, kw_only=True)
+class CatalogDisagrees(CatalogError):
+    """The catalog has something else for a table than the table's own log."""
+
+    code = "HK320"
+    pipeline: str
+    table: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.table}` of `{self.pipeline}`: {self.reason}"
+
+    def help(self) -> str:
+        return (
+            "nothing was written for this table; a rebuild is for a catalog that was lost, not for one that disagrees"
+        )
+
+
 # --- sources -----------------------------------------------------------------------------------
 
 
@@ -1069,6 +1109,21 @@ class NoLocalCatalog(ContextError):
 
     def help(self) -> str:
         return "set `path` under `[catalog]`, or use the postgres backend"
+
+
+@dataclass(eq=False, kw_only=True)
+class RetentionUnfit(ContextError):
+    """A retention that is none, or so short that a sweep would meet attempts that are being written."""
+
+    code = "HK503"
+    retention: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.retention}` is no retention: {self.reason}"
+
+    def help(self) -> str:
+        return "keep leftovers for some days, as `--retention 7d` does"
 
 
 # --- plans -------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ MAP = {
     "land.adopt": room("errors model spec", "deltalake pyarrow"),
     "land.rust": room("errors model spec", "deltalake"),
     "land.query": room("errors model spec", "deltalake pyarrow"),
+    "land.holding": room("errors model spec", "deltalake"),
     "land.history": room("errors model spec", "deltalake pyspark"),
     "land.quarantine": room("errors model spec", "pyarrow pyspark"),
     "land.isolated": room("errors model spec", "pyspark"),

@@ -123,6 +123,19 @@ def sql(
     answer_sql(query, project, limit=limit, as_json=as_json, as_csv=as_csv)
 
 
+@app.command(epilog="Example: hakiri gc --retention 30d --dry-run")
+def gc(
+    retention: Annotated[str, typer.Option("--retention", metavar="TIME", help="How long leftovers are kept.")] = "7d",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")] = False,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove what attempts that did not win have left behind."""
+    from hakiri.cli.gc import collect_leftovers
+
+    collect_leftovers(project, retention=retention, is_rehearsal=dry_run, as_json=as_json)
+
+
 @schema_app.command(epilog="Example: hakiri schema export")
 def export(
     project: ProjectOption = None,
