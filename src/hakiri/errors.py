@@ -24,7 +24,8 @@ HakiriError
 │   ├── JarsUnavailable          HK203
 │   ├── SessionFailed            HK204
 │   ├── SessionUnreachable       HK205
-│   └── TaskLost                 HK206  a task on an executor died
+│   ├── TaskLost                 HK206  a task on an executor died
+│   └── TaskStopped              HK207  a task was asked to stop
 ├── CatalogError                 HK3xx  the ledger beside every step
 │   ├── CatalogUnavailable       HK301  not reachable, or locked for too long
 │   ├── CatalogBusy              HK302  lost every race for too long
@@ -70,7 +71,8 @@ HakiriError
 │   ├── UnfitForCursor           HK604  a lag or a start of another kind than the cursor
 │   ├── WindowTooSmall           HK605  more chunks than anyone could want
 │   ├── CursorUnreadable         HK606  a stored cursor of another make or type
-│   └── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
+│   ├── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
+│   └── FeatureUnavailable       HK608  a manifest asks for what this release does not carry out
 ├── QueryError                   HK65x  a question about what there is
 │   ├── UnknownTable             HK651  a name that no landed table has
 │   ├── QueryRefused             HK652  SQL that is not understood, or does more than ask
@@ -105,6 +107,8 @@ HakiriError
 │   ├── TableContended           HK811  other writers were faster every time (retried)
 │   ├── LandingFailed            HK812  nothing was landed (retried)
 │   └── ModeUnavailable          HK813  a load mode this release does not carry out
+├── RunError                     HK85x  a run as a whole
+│   └── ChunksFailed             HK851  chunks that will not be tried again by themselves
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -571,6 +575,21 @@ class TaskLost(EngineError):
 
     def help(self) -> str:
         return "it is tried again; if its worker ran out of memory, lower `batch_rows` of the source or `parallelism`"
+
+
+@dataclass(eq=False, kw_only=True)
+class TaskStopped(EngineError):
+    """A task that ended early because its run is being stopped."""
+
+    code = "HK207"
+    recovery = Recovery.YIELD
+    chunk: str
+
+    def message(self) -> str:
+        return f"the work on chunk `{self.chunk}` was stopped"
+
+    def help(self) -> str:
+        return "run `hakiri apply` again: it goes on where this run ended"
 
 
 # --- the catalog -------------------------------------------------------------------------------
@@ -1252,6 +1271,22 @@ class PlanUnreadable(PlanError):
         return "seal one with `hakiri plan --out plan.json`"
 
 
+@dataclass(eq=False, kw_only=True)
+class FeatureUnavailable(PlanError):
+    """A part of a manifest that is read and checked, and not carried out yet."""
+
+    code = "HK608"
+    pipeline: str
+    features: tuple[str, ...]
+
+    def message(self) -> str:
+        named = ", ".join(f"`{feature}`" for feature in self.features)
+        return f"pipeline `{self.pipeline}` asks for {named}, which this release does not carry out; nothing was read"
+
+    def help(self) -> str:
+        return "take it out of the manifest, or wait for the release that has it (CHANGELOG.md)"
+
+
 # --- questions ---------------------------------------------------------------------------------
 
 
@@ -1741,6 +1776,35 @@ class ModeUnavailable(LandError):
 
     def help(self) -> str:
         return f"choose one of {', '.join(self.available)}"
+
+
+# --- runs --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class RunError(HakiriError):
+    """A run as a whole."""
+
+    pipeline: str
+
+
+@dataclass(eq=False, kw_only=True)
+class ChunksFailed(RunError):
+    """Chunks that have used up their attempts, or cannot succeed."""
+
+    code = "HK851"
+    count: int
+    table: str
+    chunk: str
+    reason: str
+
+    def message(self) -> str:
+        chunks = "1 chunk" if self.count == 1 else f"{self.count:,} chunks"
+        first = f"`{self.chunk}` of `{self.table}`: {self.reason}"
+        return f"{chunks} of pipeline `{self.pipeline}` failed for good; the first is {first}"
+
+    def help(self) -> str:
+        return f"once that is mended, `hakiri run {self.pipeline} --retry-failed` tries them again"
 
 
 # --- ours --------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
 from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import find_java
 from hakiri.engine.probe import STEPS, probe
-from hakiri.engine.session import choose_kind, open_session
+from hakiri.engine.session import choose_kind, close_session, open_session
 from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
 from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
@@ -99,6 +99,7 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
 
     Raises UnresolvedReference, NoLocalCatalog, and what opening the catalog raises.
     """
+    engine = engine_settings(settings, project)
     catalog = open_catalog(catalog_settings(settings, project), clock=clock(), sidecars=_sidecars(project))
     try:
         yield Equipment(
@@ -108,12 +109,18 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
             catalog=catalog,
             connector=partial(connector, settings, project),
             place=partial(place, project),
-            spark=lambda: open_session(engine_settings(settings, project)),
+            spark=lambda: open_session(engine),
             journals=journals(project),
             max_parallel_chunks=project.spec.engine.max_parallel_chunks,
+            slots=engine.cores if choose_kind(engine) is SessionKind.LOCAL else None,
         )
     finally:
         catalog.close()
+
+
+def close_engine() -> None:
+    """Stop the session of this process, if it has one of its own, and with it whatever still runs there."""
+    close_session()
 
 
 def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:

@@ -51,6 +51,7 @@ class Reservation:
     cursor: str
     holder: str
     lease_seconds: float
+    dead_holder: str = ""
 
 
 def reserve(session: Session, wanted: Reservation, watch: Watch, now: datetime) -> Landing:
@@ -107,7 +108,7 @@ def of_table(session: Session, table: TableKey) -> tuple[Landing, ...]:
 def _take_over(session: Session, row: Row, wanted: Reservation, watch: Watch, now: datetime) -> Landing:
     scope = (f"landing of {wanted.table.pipeline}", wanted.table.table, str(row["number"]))
     sighting = Sighting(scope, row["fence"], from_text(row["leased_until"]), row["lease_ms"] / 1000)
-    if not watch.is_dead(sighting, now):
+    if row["holder"] != wanted.dead_holder and not watch.is_dead(sighting, now):
         raise LandingHeld(
             pipeline=wanted.table.pipeline, table=wanted.table.table, number=row["number"], holder=row["holder"]
         )

@@ -149,8 +149,10 @@ class Ledger:
         node: str,
         cursor: str = "",
         lease_seconds: float = LEASE_SECONDS,
+        dead_holder: str = "",
     ) -> Landing:
-        wanted = landings.Reservation(table, tuple(sorted(set(chunks))), cursor, _holder(node), lease_seconds)
+        keys = tuple(sorted(set(chunks)))
+        wanted = landings.Reservation(table, keys, cursor, _holder(node), lease_seconds, dead_holder)
         return self._store.write(
             LANDINGS,
             lambda session: landings.reserve(session, wanted, self._watch, self._clock.now()),

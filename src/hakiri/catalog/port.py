@@ -149,13 +149,14 @@ class Catalog(Protocol):
 
     def reserve_landing(
         self, table: TableKey, chunks: Sequence[ChunkKey], *, node: str, cursor: str = "",
-        lease_seconds: float = LEASE_SECONDS,
+        lease_seconds: float = LEASE_SECONDS, dead_holder: str = "",
     ) -> Landing:  # fmt: skip
         """Number the table's next landing before it is written (G4).
 
         While one is open there is no other: a dead holder's is handed over as it stands, with its own chunks and
-        cursor, to be replayed under the same number. Raises LandingHeld when its holder lives; LandingLost when one
-        of the chunks is not staged.
+        cursor, to be replayed under the same number. A holder is dead when its lease has run out, or when the caller
+        knows it: `dead_holder` is as LandingHeld named it. Raises LandingHeld when its holder lives; LandingLost when
+        one of the chunks is not staged.
         """
         ...
 

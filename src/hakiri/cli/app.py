@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hakiri.cli import pipeline
-from hakiri.cli.options import JsonOption, ProjectOption, VerboseOption
+from hakiri.cli.options import FullRefreshOption, JsonOption, NamesArgument, ProjectOption, VerboseOption
 
 app = typer.Typer(
     name="hakiri",
@@ -22,6 +22,11 @@ app = typer.Typer(
 schema_app = typer.Typer(no_args_is_help=True, help="Schemas of manifests, for editors and agents.")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(schema_app, name="schema")
+
+
+def _leave(code: int) -> None:
+    if code:
+        raise typer.Exit(code)
 
 
 def _print_version(wanted: bool) -> None:
@@ -65,6 +70,67 @@ def doctor(project: ProjectOption = None, as_json: JsonOption = False, verbose: 
     from hakiri.cli.doctor import examine_project
 
     examine_project(project, as_json=as_json, verbose=verbose)
+
+
+@app.command(epilog="Example: hakiri plan shop --out plan.json")
+def plan(
+    names: NamesArgument = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Seal the plan in a file, for `apply --plan`.")
+    ] = None,
+    full_refresh: FullRefreshOption = False,
+) -> None:
+    """Show what there is to do: chunks, rows, schema changes, knobs, warnings. Changes nothing, starts no JVM."""
+    from hakiri.cli.plan import show_plan
+
+    _leave(show_plan(names or [], project, as_json=as_json, out=out, is_full_refresh=full_refresh))
+
+
+@app.command(epilog="Example: hakiri apply shop events")
+def apply(
+    names: NamesArgument = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    sealed: Annotated[
+        Path | None, typer.Option("--plan", metavar="FILE", help="Carry out a sealed plan, if nothing has moved.")
+    ] = None,
+    full_refresh: FullRefreshOption = False,
+) -> None:
+    """Do what there is to do, exactly once. A second apply without a change at the source does nothing."""
+    from hakiri.cli.apply import apply_project
+
+    _leave(
+        apply_project(names or [], project, as_json=as_json, verbose=verbose, plan=sealed, is_full_refresh=full_refresh)
+    )
+
+
+@app.command(epilog="Example: hakiri run shop --retry-failed")
+def run(
+    name: Annotated[str, typer.Argument(metavar="ID", help="The pipeline.")],
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+    full_refresh: FullRefreshOption = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try chunks again that have failed for good.")
+    ] = False,
+) -> None:
+    """Run one pipeline, for a scheduler: the exit code says how it went."""
+    from hakiri.cli.apply import apply_project
+
+    _leave(
+        apply_project(
+            [name],
+            project,
+            as_json=as_json,
+            verbose=verbose,
+            is_full_refresh=full_refresh,
+            retries_failed=retry_failed,
+        )
+    )
 
 
 @app.command(epilog="Example: hakiri status shop --json")

@@ -27,3 +27,9 @@ ProjectOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show Spark's own log as well.")]
+FullRefreshOption = Annotated[
+    bool, typer.Option("--full-refresh", help="Read every table anew; it then takes the place of what has landed.")
+]
+NamesArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[ID]...", help="Pipelines; all of them by default.", show_default=False)
+]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hakiri.errors import mask
+from hakiri.errors import HakiriError, mask, render
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 def say(text: str = "") -> None:
     """Print one line for a person."""
     console().print(mask(text), markup=True, highlight=False, soft_wrap=True)
+
+
+def say_error(error: HakiriError) -> None:
+    """Print an error for a person, and go on."""
+    sys.stdout.flush()
+    sys.stderr.write(render(error) + "\n")
 
 
 def say_json(value: Any) -> None:

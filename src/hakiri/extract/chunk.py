@@ -17,6 +17,7 @@ from hakiri.errors import HakiriError, RowsMultiplied
 from hakiri.extract.aside import faults_aside
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.extract.hash import content_of
 from hakiri.extract.landing_types import to_landing
 from hakiri.extract.provenance import Provenance, with_provenance
 from hakiri.extract.rules.judge import judge, named
@@ -24,7 +25,7 @@ from hakiri.extract.sink import Sink
 from hakiri.model.key import KeyValue
 from hakiri.model.quarantined import set_aside
 from hakiri.model.span import Span
-from hakiri.model.staged import Tally
+from hakiri.model.staged import HASH_COLUMN, Content, Tally
 from hakiri.model.table import TableSchema
 from hakiri.spec.quality import AnyRowRule
 
@@ -51,23 +52,26 @@ class Extracted:
     cursor_high: KeyValue | None = None
     broken: Mapping[str, int] = field(default_factory=dict)
     """How many rows broke each rule."""
+    content: Content | None = None
+    """Of the rows that were staged; None where nobody asked."""
 
 
 def extract_chunk(
-    connector: Connector,
+    connector: Connector | None,
     read: ChunkRead,
     sink: Sink,
     *,
     provenance: Provenance,
     rules: tuple[AnyRowRule, ...] = (),
     transform: Transform | None = None,
+    tells_content: bool = False,
 ) -> Extracted:
-    """Hand every row of a chunk to the sink, holding one batch at a time.
+    """Hand every row of a chunk to the sink, holding one batch at a time; without a connector there is none.
 
     A repeat needs a sink of its own: the rows come again from the first. Raises SourceError where the source fails,
     ExtractError where the rows do, and whatever the transform or the sink raises. The connection is closed either way.
     """
-    conduct = _Conduct(read.schema, sink, provenance, rules, transform)
+    conduct = _Conduct(read.schema, sink, provenance, rules, transform, Content() if tells_content else None)
     with closing(_batches(connector, read)) as batches:
         for batch in batches:
             if kind_of(batch) is BatchKind.ROWS:
@@ -88,6 +92,7 @@ class _Conduct:
         provenance: Provenance,
         rules: tuple[AnyRowRule, ...],
         transform: Transform | None,
+        content: Content | None,
     ) -> None:
         self._table = schema.name
         self._cursor = schema.table.cursor
@@ -98,12 +103,13 @@ class _Conduct:
         self._tally = Tally()
         self._bounds: tuple[KeyValue, KeyValue] | None = None
         self._broken: Counter[str] = Counter()
+        self._content = content
         self.saw_rows = False
 
     @property
     def extracted(self) -> Extracted:
         low, high = self._bounds or (None, None)
-        return Extracted(self._tally, low, high, dict(self._broken))
+        return Extracted(self._tally, low, high, dict(self._broken), self._content)
 
     def rows(self, batch: pa.RecordBatch) -> None:
         self.saw_rows = True
@@ -113,7 +119,10 @@ class _Conduct:
         judged = judge(reshaped, self._rules, table=self._table)
         for rows in judged.aside:
             self._sink.accept_quarantined(rows)
-        self._sink.accept(with_provenance(judged.kept, self._provenance, table=self._table))
+        kept = with_provenance(judged.kept, self._provenance, table=self._table)
+        self._sink.accept(kept)
+        if self._content is not None:
+            self._content += content_of(kept.column(HASH_COLUMN))
         self._broken.update(judged.broken)
         self._tally += Tally(
             read=batch.num_rows,
@@ -149,7 +158,9 @@ class _Conduct:
         return to_landing(found[0], table=self._table)
 
 
-def _batches(connector: Connector, read: ChunkRead) -> Generator[pa.RecordBatch, None, None]:
+def _batches(connector: Connector | None, read: ChunkRead) -> Generator[pa.RecordBatch, None, None]:
+    if connector is None:
+        return
     try:
         yield from connector.read(read.schema, read.span, columns=read.columns, since=read.since)
     except HakiriError:

@@ -16,10 +16,11 @@ import polars_hash as plh
 import pyarrow as pa
 
 from hakiri.extract.encoding import encode_rows
-from hakiri.model.staged import PROVENANCE
+from hakiri.model.staged import PROVENANCE, Content
 
 HASH_DIGITS = 32
 
+_HALVES = pl.Array(pl.UInt64, 2)
 _HALF = pl.lit(1 << 64, dtype=pl.UInt128)
 
 
@@ -30,6 +31,12 @@ def row_hashes(batch: pa.RecordBatch) -> pa.Array:
     hashes = encoded.select(plh.col("row").nchash.xxh3_128().alias("hash"))
     halves = hashes.select(pl.concat_arr(_high(pl.col("hash")), _low(pl.col("hash"))))
     return _digits(halves.to_series().to_arrow().values.buffers()[1], batch.num_rows)
+
+
+def content_of(hashes: pa.Array) -> Content:
+    """What rows with these hashes are as a multiset."""
+    halves = pl.Series(pl.from_arrow(hashes)).str.decode("hex").bin.reinterpret(dtype=_HALVES, endianness="big")
+    return Content(int(halves.arr.get(0).sum()), int(halves.arr.get(1).sum()))
 
 
 def _high(number: pl.Expr) -> pl.Expr:

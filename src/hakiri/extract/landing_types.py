@@ -41,6 +41,11 @@ def to_landing(batch: pa.RecordBatch, *, table: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
+def landing_schema(schema: pa.Schema, *, table: str) -> pa.Schema:
+    """What rows of this schema land as. TypeUnlandable names the column that lands as nothing."""
+    return to_landing(pa.RecordBatch.from_pylist([], schema=schema), table=table).schema
+
+
 def landing_type(kind: pa.DataType) -> pa.DataType:
     """What a column of this type lands as; ValueError with the reason where there is no such type."""
     if why_not(kind) is None:

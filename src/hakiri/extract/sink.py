@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import pyarrow as pa
@@ -17,3 +18,19 @@ class Sink(Protocol):
     def accept_quarantined(self, rows: pa.RecordBatch) -> None:
         """Take rows that were set aside, in the form of `model.quarantined`."""
         ...
+
+
+class Heeding:
+    """A sink that has a look around before each batch; what the look raises ends the chunk."""
+
+    def __init__(self, sink: Sink, look: Callable[[], None]) -> None:
+        self._sink = sink
+        self._look = look
+
+    def accept(self, kept: pa.RecordBatch) -> None:
+        self._look()
+        self._sink.accept(kept)
+
+    def accept_quarantined(self, rows: pa.RecordBatch) -> None:
+        self._look()
+        self._sink.accept_quarantined(rows)

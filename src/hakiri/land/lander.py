@@ -17,6 +17,8 @@ from hakiri.land.spark import SparkTable
 from hakiri.land.stamp import app_id
 from hakiri.land.standing import Standing, Turn, turn
 from hakiri.land.target import folder_of
+from hakiri.land.types import Struct
+from hakiri.model.boundary import Boundary, passing
 from hakiri.model.staged import Tally
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Landed:
     """The Delta version to finish the landing with; for one that rested, the version of the landing before it."""
     tally: Tally
     """Of the chunks, `staged` being the rows that landed."""
+    schema: Struct
+    """The table's columns from then on."""
 
 
 def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
@@ -58,8 +62,8 @@ def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
     table = _open(request, spark)
     for _ in range(ATTEMPTS):
         standing = table.look(name, since)
-        if turn(landing, standing, request.carried, is_sparse=request.is_sparse) is Turn.REPLAY:
-            return _replayed(request, table, since)
+        if turn(landing, standing, request.carried, is_sparse=request.is_sparse) is Turn.REPLAY and standing:
+            return _replayed(request, table, since, standing)
         landed = _carry_out(request, choose(request, standing), standing, table, spark)
         if landed is not None:
             return landed
@@ -87,15 +91,17 @@ def _carry_out(
     spark: Callable[[], SparkSession],
 ) -> Landed | None:
     """Do what the recipe says; None when another writer came first and it has to be decided anew."""
+    if standing is not None and _is_unchanged(request, recipe, standing):
+        return _rested(request, recipe, _settle(recipe, 0))
     if not recipe.rows and _may_rest(request, recipe):
-        return _rested(request, recipe.tally)
+        return _rested(request, recipe, recipe.tally)
     if recipe.adopts and recipe.steps.takes_every_row and isinstance(table, RustTable):
         return _adopt(recipe, standing, table, recipe.tally)
     writer = table if isinstance(table, SparkTable) else SparkTable(spark(), request.target, request.landing)
     rows = writer.stage(recipe)
     tally = _settle(recipe, rows)
     if not rows and _may_rest(request, recipe):
-        return _rested(request, tally)
+        return _rested(request, recipe, tally)
     if recipe.adopts and rows == recipe.rows and isinstance(table, RustTable):
         return _adopt(recipe, standing, table, tally)
     return _write(request, recipe, standing, table, writer, tally)
@@ -106,16 +112,30 @@ def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
     return recipe.steps.may_rest and request.carried is not None
 
 
-def _rested(request: LandRequest, tally: Tally) -> Landed:
+def _is_unchanged(request: LandRequest, recipe: Recipe, standing: Standing) -> bool:
+    """Whether the table holds exactly these rows: its last landing brought them, and nobody has written since."""
+    return (
+        request.repeats_last
+        and request.carried is not None
+        and standing.version == request.carried.version
+        and standing.rows == recipe.rows
+        and not recipe.agreement.changes_table
+    )
+
+
+def _rested(request: LandRequest, recipe: Recipe, tally: Tally) -> Landed:
     if request.carried is None:
         raise AssertionError("the first landing of a table never rests")
-    return Landed(Outcome.RESTED, request.carried.version, tally)
+    return Landed(Outcome.RESTED, request.carried.version, tally, recipe.agreement.schema)
 
 
 def _adopt(recipe: Recipe, standing: Standing | None, table: RustTable, tally: Tally) -> Landed | None:
-    if not table.adopt(recipe, add_actions(recipe, table.folder), tally):
+    actions = add_actions(recipe, table.folder)
+    passing(Boundary.BEFORE_COMMIT)
+    if not table.adopt(recipe, actions, tally):
         return None
-    return Landed(Outcome.ADOPTED, 0 if standing is None else standing.version + 1, tally)
+    passing(Boundary.AFTER_COMMIT)
+    return Landed(Outcome.ADOPTED, 0 if standing is None else standing.version + 1, tally, recipe.agreement.schema)
 
 
 def _write(
@@ -128,12 +148,14 @@ def _write(
 ) -> Landed:
     since = -1 if standing is None else standing.version
     failure: LandError | None = None
+    passing(Boundary.BEFORE_COMMIT)
     try:
         writer.write(recipe, tally)
     except (LandingFailed, TableContended) as error:
         failure = error
+    passing(Boundary.AFTER_COMMIT)
     # An answer that was lost, and a number that Delta skipped without a word, look alike from here: the log decides.
-    found = _find(request, table, since)
+    found = _find(request, table, since, recipe.agreement.schema)
     if found is not None:
         return replace(found, outcome=Outcome.WRITTEN)
     if failure is not None:
@@ -146,15 +168,15 @@ def _write(
     )
 
 
-def _replayed(request: LandRequest, table: _Table, since: int) -> Landed:
-    found = _find(request, table, since)
+def _replayed(request: LandRequest, table: _Table, since: int, standing: Standing) -> Landed:
+    found = _find(request, table, since, standing.schema)
     if found is None:
         reason = "the table carries its number, and its log no longer tells which version it was"
         raise LandingFailed(table=request.landing.table.table, number=request.landing.number, reason=reason)
     return found
 
 
-def _find(request: LandRequest, table: _Table, since: int) -> Landed | None:
+def _find(request: LandRequest, table: _Table, since: int, schema: Struct) -> Landed | None:
     """The landing as the table's own log tells it."""
     name, number = app_id(request.project, request.landing.table), request.landing.number
     for one in landings_of(table.commits(since=since), name):
@@ -163,7 +185,7 @@ def _find(request: LandRequest, table: _Table, since: int) -> Landed | None:
                 table=request.landing.table.table, expected=number, found=number, reason="it was restored to before it"
             )
         if one.mark.stamp.number == number:
-            return Landed(Outcome.REPLAYED, one.version, one.mark.tally)
+            return Landed(Outcome.REPLAYED, one.version, one.mark.tally, schema)
     return None
 
 

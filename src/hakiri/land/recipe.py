@@ -38,6 +38,8 @@ class LandRequest:
     """The column that orders the versions of a row."""
     removes_overlap: bool = False
     """Whether the read began before the last one ended, so that rows of it may be there already (append)."""
+    repeats_last: bool = False
+    """Whether the table's last landing brought the very same rows, so that exchanging them would change nothing."""
     comment: str = ""
     """The table's comment, when it is made in a catalog; a folder has none."""
     may_adopt: bool = True

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
@@ -101,6 +102,7 @@ class RustTable:
 
 def _standing(handle: DeltaTable, app_id: str, since: int) -> Standing:
     protocol, metadata = handle.protocol(), handle.metadata()
+    features = frozenset(protocol.writer_features or ()) | _implied(metadata.configuration)
     fresh = handle.version() - since if since >= 0 else 0
     restores = [commit.restored_to for commit in commits_of(handle, limit=fresh)] if fresh > 0 else []
     return Standing(
@@ -108,9 +110,15 @@ def _standing(handle: DeltaTable, app_id: str, since: int) -> Standing:
         number=handle.transaction_version(app_id) or 0,
         schema=_schema(handle),
         restored_to=next((version for version in restores if version is not None), None),
-        features=frozenset(protocol.writer_features or ()) | _implied(metadata.configuration),
+        features=features,
         is_partitioned=bool(metadata.partition_columns),
+        rows=None if "deletionVectors" in features else _rows(handle),
     )
+
+
+def _rows(handle: DeltaTable) -> int | None:
+    counts = pa.table(handle.get_add_actions(flatten=True)).column("num_records").to_pylist()
+    return None if None in counts else sum(counts)
 
 
 def _schema(handle: DeltaTable) -> Struct:

@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyarrow import types as arrow
 
 from hakiri.errors import ColumnsCollide, TypeUnsupported
-from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type
+from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, columns_of
 
 # An unsigned type becomes the next one that holds all of its values.
 _SIMPLE = {
@@ -36,6 +36,11 @@ _READABLE_UNITS = ("ms", "us")
 def table_type(schema: pa.Schema, *, table: str) -> Struct:
     """The table that would hold such files. Raises TypeUnsupported or ColumnsCollide."""
     return _struct(list(schema), table=table, path="")
+
+
+def column_types(schema: pa.Schema, *, table: str) -> tuple[tuple[str, str], ...]:
+    """Each column with its type in the table, as plans spell it. Raises TypeUnsupported or ColumnsCollide."""
+    return columns_of(table_type(schema, table=table))
 
 
 def is_stored_as_is(kind: pa.DataType) -> bool:

@@ -24,6 +24,8 @@ class Standing:
     features: frozenset[str] = frozenset()
     """What a writer has to know of: `deletionVectors`, `columnMapping`."""
     is_partitioned: bool = False
+    rows: int | None = None
+    """How many rows it holds; None where its log does not tell."""
 
 
 @dataclass(frozen=True, slots=True)

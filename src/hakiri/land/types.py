@@ -124,6 +124,11 @@ def sql_type(kind: Type) -> str:
             assert_never(kind)
 
 
+def columns_of(table: Struct) -> tuple[tuple[str, str], ...]:
+    """Each column with its type as plans spell it: `decimal(10,2)`, `array<string>`."""
+    return tuple((one.name, sql_type(one.type).lower()) for one in table.fields)
+
+
 def sql_columns(table: Struct) -> str:
     """The columns as a Spark reader takes its schema."""
     return ", ".join(f"{quote(one.name)} {sql_type(one.type)}" for one in table.fields)

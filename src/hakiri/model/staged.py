@@ -13,6 +13,7 @@ RUN_COLUMN = "_hakiri_run_id"
 CHUNK_COLUMN = "_hakiri_chunk_id"
 INGESTED_COLUMN = "_hakiri_ingested_at"
 HASH_COLUMN = "_hakiri_hash"
+_WRAP = 1 << 64
 PROVENANCE = (RUN_COLUMN, CHUNK_COLUMN, INGESTED_COLUMN, HASH_COLUMN)
 
 
@@ -41,6 +42,17 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Content:
+    """Which rows there are, in whatever order: two wrapping sums over the halves of their hashes."""
+
+    high: int = 0
+    low: int = 0
+
+    def __add__(self, other: Content) -> Content:
+        return Content((self.high + other.high) % _WRAP, (self.low + other.low) % _WRAP)
+
+
+@dataclass(frozen=True, slots=True)
 class StagedFile:
     """One sealed Parquet file; the path is relative to the table's Delta root."""
 
@@ -65,3 +77,4 @@ class StagedChunk:
     tally: Tally
     cursor_low: KeyValue | None = None
     cursor_high: KeyValue | None = None
+    content: Content | None = None  # of the staged rows; None where nobody asked

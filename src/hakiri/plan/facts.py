@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from hakiri.model.chunk import ChunkKey, ChunkState
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Survey
-from hakiri.spec.load import LoadMode, LoadSpec
+from hakiri.plan.modes import load_of, replaces_table
+from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
-
-_REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,8 @@ class PipelineFacts:
 
     def load(self, table: TableFacts) -> LoadSpec:
         """The table's own load, or the pipeline's."""
-        return table.spec.load or self.spec.load
+        return load_of(self.spec, table.spec)
 
     def is_replacing(self, table: TableFacts) -> bool:
         """Whether each landing stands in the place of the last one, so that only a whole table may land."""
-        return self.load(table).mode in _REPLACING
+        return replaces_table(self.spec, table.spec)

@@ -16,6 +16,8 @@ from hakiri.plan.document import VERSION, to_document
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.plan import Plan
 
+_MANIFEST = "manifest of "
+
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
@@ -27,6 +29,15 @@ class Fingerprint:
     def digest(self) -> str:
         """One digest over all of them."""
         return _digest(dict(self.parts))
+
+    @property
+    def pipelines(self) -> tuple[str, ...]:
+        """The pipelines of the plan."""
+        return tuple(name.partition("`")[2].rstrip("`") for name, _ in self.parts if name.startswith(_MANIFEST))
+
+    def of(self, pipeline: str) -> Fingerprint:
+        """What the plan of one pipeline rests on."""
+        return Fingerprint(tuple(part for part in self.parts if f"`{pipeline}`" == _owner(part[0])))
 
 
 def fingerprint(pipelines: Iterable[PipelineFacts]) -> Fingerprint:
@@ -69,9 +80,13 @@ def check_unmoved(sealed: Fingerprint, now: Fingerprint) -> None:
         raise PlanMoved(moved=tuple(moved))
 
 
+def _owner(part: str) -> str:
+    return part.partition(" of ")[2].partition(".")[0]
+
+
 def _parts(facts: PipelineFacts) -> Iterator[tuple[str, Any]]:
     pipeline = facts.spec.id
-    yield f"manifest of `{pipeline}`", facts.spec.model_dump(mode="json")
+    yield f"{_MANIFEST}`{pipeline}`", facts.spec.model_dump(mode="json")
     for table in facts.tables:
         name = f"`{pipeline}`.`{table.spec.name}`"
         yield f"cursor of {name}", table.cursor and [table.cursor.value, table.cursor.landing]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
 from hakiri.model.ledger import Phase
 from hakiri.model.moves import PHASE_MOVES, Move
 from hakiri.model.source import CursorKind, Survey
 from hakiri.model.span import OneFile
+from hakiri.plan.available import require_carried_out
 from hakiri.plan.caution import cautions
 from hakiri.plan.chunking import Cut, Portion, portions
 from hakiri.plan.drift import schema_changes
@@ -33,6 +35,7 @@ def make_plan(pipelines: Iterable[PipelineFacts]) -> Plan:
 
 
 def _plan_pipeline(facts: PipelineFacts) -> PipelinePlan:
+    require_carried_out(facts.spec)
     knobs = knobs_of(facts)
     tables = tuple(_plan_table(facts, table, knobs, place) for place, table in enumerate(facts.tables))
     phase = facts.phase or Phase.PLANNING
@@ -67,6 +70,8 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
     )
     since = floor_of(pipeline, table)
     found = () if history.open else portions(_surveyed(table), cut, since)
+    if table.is_full_refresh:
+        found = tuple(replace(portion, reading=replace(portion.reading, replaces=True)) for portion in found)
     fresh = _fresh(pipeline, table, history, found)
     changes = schema_changes(table, pipeline.spec.schema_policy)
     return TablePlan(

@@ -28,19 +28,21 @@ class Reading:
     """Rows below this are left out; rows without a cursor value are not."""
     reach: KeyValue | None = None
     """The greatest cursor value there was before the first row of the round was read (docs/adr/0010)."""
+    replaces: bool = False
+    """Whether the round, once whole, takes the place of all the table holds: it is a full refresh."""
 
 
 def to_json(reading: Reading) -> str:
     """The reading as text, always the same for the same reading: a chunk's `predicate`."""
     plain = {"span": json.loads(spans.to_json(reading.span)), "since": _plain(reading.since)}
-    return _dumps({**plain, "reach": _plain(reading.reach)})
+    return _dumps({**plain, "reach": _plain(reading.reach), **({"replaces": True} if reading.replaces else {})})
 
 
 def from_json(text: str) -> Reading:
     """The reading that `to_json` wrote; ValueError for any other text."""
     match json.loads(text):
-        case {"span": dict(span), "since": since, "reach": reach}:
-            return Reading(spans.from_json(_dumps(span)), _value(since), _value(reach))
+        case {"span": dict(span), "since": since, "reach": reach, **rest}:
+            return Reading(spans.from_json(_dumps(span)), _value(since), _value(reach), rest.get("replaces") is True)
         case _:
             raise ValueError("not a reading")
 

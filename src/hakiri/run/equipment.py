@@ -50,3 +50,5 @@ class Equipment:
     lease_seconds: float = LEASE_SECONDS
     max_parallel_chunks: int | None = None
     """The cap on chunks in flight over all pipelines."""
+    slots: int | None = None
+    """How many tasks Spark runs at once, where that is known: no more chunks than that are held."""

@@ -14,6 +14,7 @@ from hakiri.model.edited import Edited
 from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
 from hakiri.spec.faults import guess
+from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import PROJECT_FILE, Definition, Project, find_project, read_project, shown_path
 from hakiri.spec.schema import schemas
 from hakiri.spec.write import replace_file
@@ -76,6 +77,14 @@ def find_pipeline(project: Project, name: str) -> Definition:
         known = tuple(project.pipelines)
         raise PipelineNotFound(pipeline=name, known=known, guess=guess(name, known))
     return project.pipelines[name]
+
+
+def choose_pipelines(project: Project, names: Sequence[str]) -> list[PipelineSpec]:
+    """The pipelines with these ids, each once and in this order; all of them where none is named.
+
+    Raises PipelineNotFound.
+    """
+    return [find_pipeline(project, name).spec for name in dict.fromkeys(names or project.pipelines)]
 
 
 def spell_out(definition: Definition) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from hakiri.errors import StagedUnfit
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.delta_schema import from_delta, to_delta
 from hakiri.model.key import KeyValue, from_plain, to_plain
-from hakiri.model.staged import StagedChunk, StagedFile, Tally
+from hakiri.model.ledger import Sidecar
+from hakiri.model.staged import Content, StagedChunk, StagedFile, Tally
 from hakiri.stage.layout import MANIFEST
 from hakiri.stage.port import Files
 
@@ -37,6 +38,7 @@ def to_json(staged: StagedChunk) -> str:
         "tally": asdict(staged.tally),
         "cursor_low": _bound_to_plain(staged.cursor_low),
         "cursor_high": _bound_to_plain(staged.cursor_high),
+        "content": staged.content and asdict(staged.content),
         "schema": to_delta(staged.schema),
     }
     return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -56,6 +58,12 @@ def from_json(text: str | bytes) -> StagedChunk:
 def fingerprint(staged: StagedChunk) -> str:
     """What a catalog records for the attempt: the SHA-256 of its manifest."""
     return hashlib.sha256(to_json(staged).encode()).hexdigest()
+
+
+def sidecar_of(staged: StagedChunk) -> Sidecar:
+    """The manifest as a snapshot names it; the path is relative to the table's Delta root."""
+    text = to_json(staged).encode()
+    return Sidecar(f"{staged.folder}/{MANIFEST}", len(text), hashlib.sha256(text).hexdigest())
 
 
 def read_manifest(files: Files, folder: str) -> StagedChunk:
@@ -86,6 +94,7 @@ def _from_plain(plain: dict[str, Any]) -> StagedChunk:
         tally=Tally(**plain["tally"]),
         cursor_low=_bound_from_plain(plain["cursor_low"]),
         cursor_high=_bound_from_plain(plain["cursor_high"]),
+        content=Content(**plain["content"]) if plain["content"] else None,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from hakiri.errors import StagedUnfit, TallyUnbalanced
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.key import KeyValue
-from hakiri.model.staged import StagedChunk, StagedFile, Tally
+from hakiri.model.staged import Content, StagedChunk, StagedFile, Tally
 from hakiri.stage.fingerprint import read_fingerprint
 from hakiri.stage.layout import parents
 from hakiri.stage.manifest import fingerprint, read_manifest, to_json
@@ -21,6 +21,7 @@ def seal(
     *,
     cursor_low: KeyValue | None = None,
     cursor_high: KeyValue | None = None,
+    content: Content | None = None,
 ) -> StagedChunk:
     """End the attempt and make it durable; only then may the catalog hear of it. An attempt is sealed once.
 
@@ -45,6 +46,7 @@ def seal(
         tally=tally,
         cursor_low=cursor_low,
         cursor_high=cursor_high,
+        content=content,
     )
     _write_manifest(writer.files, attempt.manifest, staged)
     # From the inside out: a name becomes durable only after what it leads to. All of them, because a folder that was

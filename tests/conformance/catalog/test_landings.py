@@ -54,6 +54,18 @@ def test_an_open_landing_is_left_to_its_holder_and_handed_over_as_it_is(
     other.finish_landing(taken, version=1)
 
 
+def test_a_holder_that_is_known_dead_is_not_waited_for(catalog: Catalog, other: Catalog, pipeline: str) -> None:
+    table = table_of(pipeline)
+    (key,) = staged(catalog, pipeline, 1)
+    landing = catalog.reserve_landing(table, [key], node="a", cursor="10")
+    with pytest.raises(LandingHeld) as held:
+        other.reserve_landing(table, [], node="b", dead_holder="a#another-request")
+    taken = other.reserve_landing(table, [], node="b", dead_holder=held.value.holder)
+    assert (taken.number, taken.chunks, taken.fence) == (landing.number, (key,), landing.fence + 1)
+    with pytest.raises(LandingHeld):
+        catalog.reserve_landing(table, [], node="c", dead_holder=held.value.holder)
+
+
 def test_an_abandoned_landing_gives_its_chunks_back_and_spends_its_number(catalog: Catalog, pipeline: str) -> None:
     table = table_of(pipeline)
     (key,) = staged(catalog, pipeline, 1)

@@ -1,0 +1,134 @@
+"""`hakiri apply` and `hakiri run`: do what there is to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from hakiri.cli.output import plain, say, say_error, say_json
+from hakiri.errors import Recovery
+from hakiri.errors import as_json as facts
+from hakiri.run.apply import apply
+from hakiri.run.manifest import choose_pipelines
+from hakiri.run.pipeline import Result, Wish
+from hakiri.run.plan import read_sealed
+from hakiri.run.stopping import Stop
+from hakiri.settings import from_environment
+from hakiri.wiring import close_engine, equipment, workplace
+
+EXIT_FAILED = 1
+EXIT_LATER = 3
+EXIT_STOPPED = 130
+
+
+def apply_project(
+    names: list[str],
+    project: Path | None,
+    *,
+    as_json: bool,
+    verbose: bool = False,
+    plan: Path | None = None,
+    is_full_refresh: bool = False,
+    retries_failed: bool = False,
+) -> int:
+    """Bring the pipelines to where their manifests want them, and return the exit code."""
+    settings = from_environment(project=project, verbose=verbose)
+    found = workplace(settings).read()
+    sealed = read_sealed(settings.cwd / plan) if plan else None
+    specs = choose_pipelines(found, names or (sealed.pipelines if sealed else ()))
+    wish = Wish(is_full_refresh=is_full_refresh, retries_failed=retries_failed, sealed=sealed)
+    stop = Stop()
+    with equipment(settings, found) as parts, _interruptible(stop):
+        results = apply(parts, specs, wish=wish, stop=stop)
+    if stop.is_asked:
+        close_engine()  # a task that did not hear the request ends with its session
+    if as_json:
+        say_json({"ok": not exit_code(results), "runs": [_document(result) for result in results]})
+    else:
+        _tell(results)
+    return exit_code(results)
+
+
+def exit_code(results: Sequence[Result]) -> int:
+    """0 where every run left nothing undone (G10); 130 for a stop, 1 for what needs a person, 3 for another try."""
+    statuses = {result.status.value for result in results}
+    if "stopped" in statuses:
+        return EXIT_STOPPED
+    if "failed" not in statuses:
+        return 0
+    needs = {error.recovery for result in results for error in result.errors}
+    return EXIT_FAILED if needs - {Recovery.RETRY, Recovery.YIELD} else EXIT_LATER
+
+
+@contextmanager
+def _interruptible(stop: Stop) -> Iterator[None]:
+    """The first Ctrl-C asks for a stop; the second ends the process at once, which is safe as any crash is."""
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if stop.is_asked:
+            os._exit(128 + number)
+        stop.ask()
+        sys.stderr.write("stopping: chunks under way are given back; once more to stop at once\n")
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(results: Sequence[Result]) -> None:
+    for result in results:
+        for one in result.landings:
+            tally, landed = one.landed.tally, one.landed
+            counts = [f"{tally.staged:,} rows"]
+            counts += [f"{tally.deduplicated:,} already there"] if tally.deduplicated else []
+            counts += [f"{tally.quarantined:,} quarantined"] if tally.quarantined else []
+            say(plain(f"  {one.name}: {', '.join(counts)}, {landed.outcome}, version {landed.version}"))
+        for error in result.errors:
+            say_error(error)
+        say(plain(_verdict(result)))
+
+
+def _verdict(result: Result) -> str:
+    if result.status.value != "succeeded":
+        return f"{result.status.value}: {result.pipeline}, run {result.run}"
+    if result.did_nothing:
+        again = f", {result.rows_read:,} rows read again" if result.rows_read else ""
+        return f"ok: {result.pipeline}, nothing to do{again}"
+    more = "; the next tick has more" if result.is_tick_over else ""
+    return f"ok: {result.pipeline}, {result.rows:,} rows landed, run {result.run}{more}"
+
+
+def _document(result: Result) -> dict[str, object]:
+    return {
+        "pipeline": result.pipeline,
+        "run": result.run,
+        "status": result.status.value,
+        "did_nothing": result.did_nothing,
+        "rows": result.rows,
+        "rows_read": result.rows_read,
+        "bytes": result.bytes,
+        "is_tick_over": result.is_tick_over,
+        "landings": [
+            {
+                "table": one.name,
+                "number": one.number,
+                "version": one.landed.version,
+                "outcome": one.landed.outcome.value,
+                "rows": one.landed.tally.staged,
+                "read": one.landed.tally.read,
+                "deduplicated": one.landed.tally.deduplicated,
+                "quarantined": one.landed.tally.quarantined,
+                "filtered": one.landed.tally.filtered,
+            }
+            for one in result.landings
+        ],
+        "errors": [facts(error) for error in result.errors],
+    }

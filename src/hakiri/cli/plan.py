@@ -1,0 +1,40 @@
+"""`hakiri plan`: what there is to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hakiri.cli.output import plain, say, say_error, say_json
+from hakiri.errors import as_json as facts
+from hakiri.run.manifest import choose_pipelines
+from hakiri.run.plan import plan_pipelines, show_document, show_lines, write_sealed
+from hakiri.settings import from_environment
+from hakiri.wiring import connector, existing_catalog, workplace
+
+EXIT_UNPLANNED = 1
+
+
+def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Path | None, is_full_refresh: bool) -> int:
+    """Show the plan and return the exit code."""
+    settings = from_environment(project=project)
+    found = workplace(settings).read()
+    specs = choose_pipelines(found, names)
+    with existing_catalog(settings, found) as catalog:
+        planned = plan_pipelines(
+            specs, lambda spec: connector(settings, found, spec), catalog, is_full_refresh=is_full_refresh
+        )
+    if as_json:
+        problems = [{"pipeline": pipeline, **facts(error)} for pipeline, error in planned.errors]
+        say_json({**show_document(planned), "errors": problems})
+    else:
+        for line in show_lines(planned):
+            say(plain(line))
+        for _, error in planned.errors:
+            say_error(error)
+    if planned.errors:
+        return EXIT_UNPLANNED
+    if out is not None:
+        write_sealed(planned, settings.cwd / out)
+        if not as_json:
+            say(plain(f"  sealed in {out}"))
+    return 0

@@ -1,0 +1,50 @@
+"""One run of one pipeline: what it is for, what it works with, and where what happens is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import uuid4
+
+from hakiri.errors import HakiriError
+from hakiri.model.clock import Clock
+from hakiri.run.equipment import Equipment
+from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.journal import EventKind, Journal
+from hakiri.run.retry import Backoff, persist
+from hakiri.run.stopping import Stop
+from hakiri.spec.pipeline import PipelineSpec
+
+_Answer = TypeVar("_Answer")
+
+
+def new_run(clock: Clock) -> str:
+    """A name that no other run has; names sort as the runs began."""
+    return f"{clock.now():%Y%m%dT%H%M%S}-{uuid4().hex[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """A run while it lasts."""
+
+    equipment: Equipment
+    spec: PipelineSpec
+    run: str
+    journal: Journal
+    stop: Stop
+    heartbeat: Heartbeat
+
+    @property
+    def backoff(self) -> Backoff:
+        return Backoff.of(self.spec.retry)
+
+    def patiently(self, what: str, call: Callable[[], _Answer]) -> _Answer:
+        """What the call returns, tried again as often as the manifest allows; each further try is in the journal."""
+
+        def told(error: HakiriError, wait: float) -> None:
+            self.journal.record(
+                EventKind.RETRYING, what=what, code=error.code, message=error.message(), retry_in_seconds=round(wait, 3)
+            )
+
+        return persist(call, backoff=self.backoff, clock=self.equipment.clock, stop=self.stop, told=told)

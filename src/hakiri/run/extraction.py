@@ -1,0 +1,110 @@
+"""What happens to one chunk on an executor: read, judged, staged and sealed, in one call that pickles (G3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+
+from hakiri.errors import SourceMoved, TaskStopped
+from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
+from hakiri.extract.connectors.port import Connector
+from hakiri.extract.provenance import Provenance
+from hakiri.extract.sink import Heeding
+from hakiri.model.chunk import Seal
+from hakiri.model.span import OneFile
+from hakiri.model.staged import Tally
+from hakiri.plan.reading import cursor_to_text
+from hakiri.run.stopping import StopSign
+from hakiri.spec.quality import AnyRowRule
+from hakiri.stage.layout import Attempt
+from hakiri.stage.manifest import fingerprint
+from hakiri.stage.port import Files
+from hakiri.stage.seal import seal
+from hakiri.stage.writer import AttemptWriter
+
+_LOOK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What an attempt left behind, as its task reports it."""
+
+    seal: Seal
+    tally: Tally
+    broken: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """One attempt at one chunk: everything its task has to know."""
+
+    connector: Connector
+    read: ChunkRead
+    files: Files
+    attempt: Attempt
+    ingested_at: datetime
+    rules: tuple[AnyRowRule, ...] = ()
+    tells_content: bool = False
+    sign: StopSign
+
+    def __call__(self) -> Staged:
+        """Stage the chunk and seal it. An attempt is made once: a repeat raises AttemptTaken.
+
+        Raises SourceError, ExtractError, StageError, NotWritable; TaskStopped when the run is being stopped.
+        """
+        with AttemptWriter(self.files, self.attempt) as writer:
+            extracted = self._extract(writer)
+            staged = seal(
+                writer,
+                extracted.tally,
+                cursor_low=extracted.cursor_low,
+                cursor_high=extracted.cursor_high,
+                content=extracted.content,
+            )
+        sealed = Seal(
+            path=staged.folder,
+            rows=extracted.tally.staged,
+            bytes=sum(file.bytes for file in staged.files),
+            fingerprint=fingerprint(staged),
+            cursor="" if extracted.cursor_high is None else cursor_to_text(extracted.cursor_high),
+        )
+        return Staged(sealed, extracted.tally, extracted.broken)
+
+    def _extract(self, writer: AttemptWriter) -> Extracted:
+        try:
+            return self._conduct(self.connector, writer)
+        except SourceMoved:
+            is_untouched = not (writer.staged_rows or writer.set_aside_rows)
+            if not (isinstance(self.read.span, OneFile) and is_untouched):
+                raise
+            # This version of the file is no more, so there is nothing of it to read; what is there now, if anything,
+            # is a version that no chunk has read, and the next round reads it.
+            return self._conduct(None, writer)
+
+    def _conduct(self, connector: Connector | None, writer: AttemptWriter) -> Extracted:
+        return extract_chunk(
+            connector,
+            self.read,
+            Heeding(writer, _Lookout(self.sign, self.attempt.chunk.chunk)),
+            provenance=Provenance(self.attempt.run, self.attempt.chunk.chunk, self.ingested_at),
+            rules=self.rules,
+            tells_content=self.tells_content,
+        )
+
+
+class _Lookout:
+    """Looks for the stop sign, every now and then."""
+
+    def __init__(self, sign: StopSign, chunk: str) -> None:
+        self._sign = sign
+        self._chunk = chunk
+        self._looked = monotonic()
+
+    def __call__(self) -> None:
+        if monotonic() - self._looked < _LOOK_SECONDS:
+            return
+        self._looked = monotonic()
+        if self._sign.is_up():
+            raise TaskStopped(chunk=self._chunk)

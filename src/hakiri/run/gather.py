@@ -1,0 +1,109 @@
+"""What a plan is made of is asked of the source and of the catalog here, once, and then only reasoned about (G1)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from hakiri.catalog.port import Catalog
+from hakiri.extract.connectors.declared import source_table
+from hakiri.extract.connectors.port import Connector
+from hakiri.extract.landing_types import landing_schema
+from hakiri.land.staged_types import column_types
+from hakiri.land.types import Struct, columns_of, from_delta, to_delta
+from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.ledger import LandingStatus, Phase
+from hakiri.model.table import TableSchema
+from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts
+from hakiri.plan.floor import floor_of
+from hakiri.plan.rounds import History
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The facts of a pipeline, and its tables as the source describes them, by name."""
+
+    facts: PipelineFacts
+    schemas: Mapping[str, TableSchema]
+
+
+def gather(
+    spec: PipelineSpec,
+    connector: Connector,
+    catalog: Catalog | None,
+    *,
+    is_full_refresh: bool = False,
+    surveys_all: bool = False,
+) -> Gathered:
+    """Ask the source and the catalog for everything a plan rests on. Changes neither; a repeat asks again.
+
+    `catalog` is None where there is none yet. A table with open chunks is surveyed only if `surveys_all`, since its
+    plan does not need it. Raises SourceError, PlanError, TypeUnlandable and CatalogError.
+    """
+    schemas = {table.name: connector.describe(source_table(spec, table)) for table in spec.tables}
+    facts = PipelineFacts(
+        spec=spec,
+        hint=connector.hint(),
+        tables=tuple(_table(spec, table, schemas[table.name], catalog, is_full_refresh) for table in spec.tables),
+        phase=_phase(spec, catalog),
+    )
+    tables = tuple(
+        _surveyed(facts, table, connector, schemas[table.spec.name], surveys_all=surveys_all) for table in facts.tables
+    )
+    return Gathered(replace(facts, tables=tables), schemas)
+
+
+def landed_chunks(catalog: Catalog, table: TableKey) -> frozenset[ChunkKey]:
+    """Every chunk that a finished landing of the table has named."""
+    landings = catalog.landings(table)
+    return frozenset(key for one in landings if one.status is LandingStatus.LANDED for key in one.chunks)
+
+
+def schema_to_text(schema: Struct, key: tuple[str, ...]) -> str:
+    """A landed table's columns and key, as its schema history keeps them."""
+    return json.dumps({"columns": to_delta(schema), "key": list(key)}, sort_keys=True, ensure_ascii=False)
+
+
+def _table(
+    spec: PipelineSpec, table: TableSpec, schema: TableSchema, catalog: Catalog | None, is_full_refresh: bool
+) -> TableFacts:
+    key = TableKey(spec.id, table.name)
+    columns = tuple(
+        ColumnFact(*one) for one in column_types(landing_schema(schema.columns, table=table.name), table=table.name)
+    )
+    facts = TableFacts(
+        spec=table,
+        columns=columns,
+        primary_key=schema.primary_key,
+        produced=None if spec.transforms else columns,
+        is_full_refresh=is_full_refresh,
+    )
+    return facts if catalog is None else _known(facts, key, catalog)
+
+
+def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
+    history = catalog.schemas(key)
+    told = json.loads(history[-1].schema_json) if history else None
+    return replace(
+        facts,
+        landed_columns=tuple(ColumnFact(*one) for one in columns_of(from_delta(told["columns"]))) if told else None,
+        landed_key=tuple(told["key"]) if told else (),
+        cursor=catalog.cursor(key),
+        known=catalog.chunks(key),
+        landed=landed_chunks(catalog, key),
+    )
+
+
+def _surveyed(
+    pipeline: PipelineFacts, table: TableFacts, connector: Connector, schema: TableSchema, *, surveys_all: bool
+) -> TableFacts:
+    if History.of(table.known, table.landed).open and not surveys_all:
+        return table
+    return replace(table, survey=connector.survey(schema, since=floor_of(pipeline, table)))
+
+
+def _phase(spec: PipelineSpec, catalog: Catalog | None) -> Phase | None:
+    known = catalog.pipelines() if catalog else ()
+    return next((one.phase for one in known if one.pipeline == spec.id), None)

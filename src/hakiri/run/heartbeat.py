@@ -1,0 +1,63 @@
+"""A lease is prolonged for as long as its chunk is worked on, so only a dead worker loses one (G2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import Event, Lock, Thread
+from types import TracebackType
+from typing import Self
+
+from hakiri.catalog.port import Catalog
+from hakiri.errors import HakiriError
+from hakiri.model.chunk import ChunkKey, Lease
+
+_BEATS_PER_TERM = 3
+
+
+class Heartbeat:
+    """Renews every lease it is given, all in one call, a few times in each term."""
+
+    def __init__(self, catalog: Catalog, *, lease_seconds: float) -> None:
+        self._catalog = catalog
+        self._lease_seconds = lease_seconds
+        self._held: dict[ChunkKey, Lease] = {}
+        self._lock = Lock()
+        self._over = Event()
+        self._thread = Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def keep(self, leases: Iterable[Lease]) -> None:
+        """Renew these from now on."""
+        with self._lock:
+            self._held.update({lease.chunk.key: lease for lease in leases})
+
+    def let_go(self, lease: Lease) -> None:
+        """Renew this one no longer. A repeat changes nothing."""
+        with self._lock:
+            if self._held.get(lease.chunk.key) == lease:
+                del self._held[lease.chunk.key]
+
+    def beat(self) -> None:
+        """Renew everything that is held; what is found lost is renewed no more."""
+        with self._lock:
+            held = tuple(self._held.values())
+        if not held:
+            return
+        kept = {lease.chunk.key for lease in self._catalog.renew(held, lease_seconds=self._lease_seconds)}
+        for lease in held:
+            if lease.chunk.key not in kept:
+                self.let_go(lease)
+
+    def _beat(self) -> None:
+        while not self._over.wait(self._lease_seconds / _BEATS_PER_TERM):
+            try:
+                self.beat()
+            except HakiriError:
+                continue  # the next beat comes well before the term is over; a lease that is lost says so later

@@ -1,0 +1,283 @@
+"""Staged chunks become a table's rows in the order of docs/adr/0030; what was cut off is finished first (G4, G5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from hakiri.errors import CursorMoved, LandingHeld, LandingLost, SchemaMoved, StagedUnfit
+from hakiri.land.durable import make_durable
+from hakiri.land.lander import Landed, land
+from hakiri.land.quarantine import land_quarantine
+from hakiri.land.recipe import LandRequest
+from hakiri.land.standing import Carried, carried
+from hakiri.model.boundary import Boundary, passing
+from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus, TableKey
+from hakiri.model.ledger import Landing, LandingStatus, LineageEdge, Snapshot
+from hakiri.model.source import CursorKind
+from hakiri.model.staged import Content, StagedChunk
+from hakiri.plan.batch import next_batch
+from hakiri.plan.modes import load_of, replaces_table
+from hakiri.plan.overlap import overlapping
+from hakiri.plan.reading import from_json
+from hakiri.plan.rounds import History, cursor_after
+from hakiri.run.errand import Errand
+from hakiri.run.gather import landed_chunks, schema_to_text
+from hakiri.run.journal import EventKind
+from hakiri.spec.load import LoadMode
+from hakiri.spec.pipeline import TableSpec
+from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
+from hakiri.stage.seal import verify
+
+WORTH_BYTES = 512 << 20
+"""As much as is worth a commit of its own while more is on its way."""
+_POLL_SECONDS = 0.5
+_COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONIC})
+
+
+@dataclass(frozen=True, slots=True)
+class TableLanding:
+    """One landing that this run has seen through."""
+
+    table: TableKey
+    name: str
+    """The table's name in the lakehouse."""
+    number: int
+    landed: Landed
+
+
+class TableLander:
+    """The landings of one table, one after the other."""
+
+    def __init__(
+        self,
+        errand: Errand,
+        table: TableSpec,
+        *,
+        key: tuple[str, ...] = (),
+        kind: CursorKind = CursorKind.MONOTONIC,
+    ) -> None:
+        """`key` is the table's primary key as its source has it, `kind` how the source is walked."""
+        self._errand = errand
+        self._catalog = errand.equipment.catalog
+        self._table = table
+        self._key = TableKey(errand.spec.id, table.name)
+        self._name = errand.spec.landed_name(table)
+        self._primary_key = key
+        self._kind = kind
+        self._place = errand.equipment.place(errand.spec, table)
+
+    def land(self, *, is_last: bool, fresh: frozenset[ChunkKey] = frozenset()) -> list[TableLanding]:
+        """Land what is staged, in as few commits as it takes; with more on its way, only what is worth one.
+
+        Chunks named as fresh were staged by this very run, a moment ago: their files are not read again to compare
+        them with their seals. Raises LandError, StagedUnfit and CatalogError. A repeat lands what has come since.
+        """
+        done: list[TableLanding] = []
+        while landing := self._next(is_last=is_last):
+            started = monotonic()
+            try:
+                landed = self._errand.patiently(f"landing of {self._name}", lambda: self._carry_out(landing, fresh))
+            except LandingLost:
+                continue  # it was taken over, so it is in other hands
+            self._tell(landing, landed, monotonic() - started)
+            done.append(TableLanding(self._key, self._name, landing.number, landed))
+        return done
+
+    def settle(self) -> None:
+        """Record what a worker that was cut off after its last landing left unrecorded. A repeat changes nothing."""
+        finished = [one for one in self._catalog.landings(self._key) if one.status is LandingStatus.LANDED]
+        if not finished or finished[-1].version is None:
+            return
+        last = finished[-1]
+        if last.number not in {snapshot.landing for snapshot in self._catalog.snapshots(self._key)}:
+            self._snapshot(last, self._staged_of(last, self._states(last.chunks), frozenset(last.chunks)))
+        self._advance(last)
+
+    def _next(self, *, is_last: bool) -> Landing | None:
+        """The landing to carry out now: one that was left open, else a new one, else none."""
+        while True:
+            reserved = [one for one in self._catalog.landings(self._key) if one.status is LandingStatus.RESERVED]
+            batch = () if reserved else self._batch(is_last=is_last)
+            if not reserved and not batch:
+                return None
+            try:
+                landing = self._reserve([state.chunk.key for state in batch], reserved[0].holder if reserved else "")
+            except (LandingHeld, LandingLost):
+                # Another worker is landing this table: what it does not land is looked at again after.
+                if self._errand.stop.wait(_POLL_SECONDS, self._errand.equipment.clock):
+                    return None
+                continue
+            passing(Boundary.LANDING_RESERVED)
+            self._errand.journal.record(
+                EventKind.LANDING_RESERVED,
+                table=self._key.table,
+                number=landing.number,
+                chunks=len(landing.chunks),
+            )
+            return landing
+
+    def _batch(self, *, is_last: bool) -> tuple[ChunkState, ...]:
+        staged = self._catalog.staged(self._key)
+        if not staged or (not is_last and sum(state.seal.bytes for state in staged if state.seal) < WORTH_BYTES):
+            return ()
+        history = History.of(self._catalog.chunks(self._key), landed_chunks(self._catalog, self._key))
+        return next_batch(history, staged, replaces_table=replaces_table(self._errand.spec, self._table))
+
+    def _reserve(self, chunks: Sequence[ChunkKey], holder: str) -> Landing:
+        equipment = self._errand.equipment
+        is_ours = holder.partition("#")[0] == str(equipment.node)  # left behind by an earlier try of this process
+        return self._catalog.reserve_landing(
+            self._key,
+            chunks,
+            node=str(equipment.node),
+            cursor=self._cursor_with(chunks),
+            lease_seconds=equipment.lease_seconds,
+            dead_holder=holder if is_ours or equipment.node.knows_dead(holder) else "",
+        )
+
+    def _cursor_with(self, chunks: Sequence[ChunkKey]) -> str:
+        """Where the cursor stands once these have landed, too."""
+        current = self._catalog.cursor(self._key)
+        landed = landed_chunks(self._catalog, self._key) | frozenset(chunks)
+        return cursor_after(self._kind, self._catalog.chunks(self._key), landed, current.value if current else "")
+
+    def _carry_out(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed:
+        equipment = self._errand.equipment
+        states = self._states(landing.chunks)
+        staged = self._staged_of(landing, states, fresh)
+        request = self._request(landing, [states[key] for key in landing.chunks], staged)
+        land_quarantine(request, equipment.spark, target=self._place.quarantine)
+        landed = land(request, equipment.spark)
+        make_durable(self._place.target, landed.version)
+        self._record(landing, landed, staged)
+        return landed
+
+    def _request(self, landing: Landing, states: Sequence[ChunkState], staged: tuple[StagedChunk, ...]) -> LandRequest:
+        spec, table = self._errand.spec, self._table
+        load = load_of(spec, table)
+        incremental = table.incremental or spec.incremental
+        history = History.of(self._catalog.chunks(self._key), landed_chunks(self._catalog, self._key))
+        replaces = replaces_table(spec, table) or any(from_json(one.chunk.predicate).replaces for one in states)
+        last = carried(self._catalog.landings(self._key))
+        return LandRequest(
+            project=self._errand.equipment.project,
+            landing=landing,
+            carried=last,
+            target=self._place.target,
+            root=self._place.root,
+            chunks=staged,
+            mode=LoadMode.TRUNCATE if replaces else load.mode,
+            key=load.upsert_key or self._primary_key,
+            cursor=incremental.column if incremental and self._kind in _COLUMN_KINDS else None,
+            removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
+            repeats_last=replaces and last is not None and self._repeats(last, staged),
+        )
+
+    def _repeats(self, last: Carried, staged: tuple[StagedChunk, ...]) -> bool:
+        """Whether the chunks hold the very rows that the last landing brought, as far as that can be told."""
+        before = next(one for one in self._catalog.landings(self._key) if one.number == last.number)
+        try:
+            landed = [self._manifest(state) for state in self._states(before.chunks).values()]
+        except (StagedUnfit, LandingLost):
+            return False
+        content = _content(landed)
+        return content is not None and len(landed) == len(before.chunks) and content == _content(staged)
+
+    def _states(self, chunks: Sequence[ChunkKey]) -> dict[ChunkKey, ChunkState]:
+        wanted = set(chunks)
+        found = self._catalog.chunks(self._key, [ChunkStatus.DONE, ChunkStatus.SUPERSEDED])
+        return {state.chunk.key: state for state in found if state.chunk.key in wanted}
+
+    def _staged_of(
+        self, landing: Landing, states: Mapping[ChunkKey, ChunkState], fresh: frozenset[ChunkKey]
+    ) -> tuple[StagedChunk, ...]:
+        """The chunks of the landing as they were sealed. Raises StagedUnfit where one is not what it was."""
+        missing = [key for key in landing.chunks if key not in states]
+        if missing:
+            raise LandingLost(pipeline=self._key.pipeline, table=self._key.table, number=landing.number)
+        staged = tuple(self._manifest(states[key]) for key in landing.chunks)
+        for chunk in staged:
+            if chunk.chunk not in fresh:
+                verify(self._place.files, chunk)
+        return staged
+
+    def _manifest(self, state: ChunkState) -> StagedChunk:
+        if state.seal is None:
+            raise StagedUnfit(folder=state.chunk.key.chunk, path="", problem="missing")
+        staged = read_manifest(self._place.files, state.seal.path)
+        if fingerprint(staged) != state.seal.fingerprint:
+            raise StagedUnfit(folder=staged.folder, path=f"{staged.folder}/", problem="wrong content")
+        return staged
+
+    def _record(self, landing: Landing, landed: Landed, staged: tuple[StagedChunk, ...]) -> None:
+        """Landing, schema, snapshot, lineage; the cursor last (G5)."""
+        finished = self._catalog.finish_landing(landing, version=landed.version)
+        self._note_schema(landed)
+        self._snapshot(finished, staged)
+        runs = dict.fromkeys(chunk.run for chunk in staged)
+        record = f"{self._name}@{landed.version}"
+        self._catalog.append_lineage([LineageEdge(self._errand.run, record, run, "landed") for run in runs])
+        passing(Boundary.SNAPSHOT_RECORDED)
+        self._advance(finished)
+        passing(Boundary.CURSOR_MOVED)
+
+    def _snapshot(self, landing: Landing, staged: tuple[StagedChunk, ...]) -> None:
+        if landing.version is None:
+            raise AssertionError("a finished landing has a version")
+        sidecars = (sidecar_of(chunk) for chunk in staged)
+        self._catalog.commit_snapshot(
+            Snapshot(
+                table=self._key,
+                landing=landing.number,
+                version=landing.version,
+                runs=tuple(dict.fromkeys(chunk.run for chunk in staged)),
+                sidecars=tuple(replace(one, path=f"{self._name}/{one.path}") for one in sidecars),
+            )
+        )
+
+    def _note_schema(self, landed: Landed) -> None:
+        text = schema_to_text(landed.schema, self._primary_key)
+        history = self._catalog.schemas(self._key)
+        if history and history[-1].schema_json == text:
+            return
+        try:
+            self._catalog.append_schema(self._key, text, after=len(history))
+        except SchemaMoved:
+            self._note_schema(landed)
+
+    def _advance(self, landing: Landing) -> None:
+        current = self._catalog.cursor(self._key)
+        if not landing.cursor or (current and current.landing >= landing.number):
+            return
+        try:
+            self._catalog.advance_cursor(self._key, landing.cursor, landing=landing.number)
+        except CursorMoved:
+            return  # a later landing has moved it on
+        if current is None or current.value != landing.cursor:
+            self._errand.journal.record(EventKind.CURSOR_MOVED, table=self._key.table, landing=landing.number)
+
+    def _tell(self, landing: Landing, landed: Landed, seconds: float) -> None:
+        self._errand.journal.record(
+            EventKind.LANDED,
+            table=self._key.table,
+            number=landing.number,
+            version=landed.version,
+            outcome=landed.outcome.value,
+            chunks=len(landing.chunks),
+            rows=landed.tally.staged,
+            deduplicated=landed.tally.deduplicated,
+            quarantined=landed.tally.quarantined,
+            filtered=landed.tally.filtered,
+            seconds=round(seconds, 3),
+        )
+
+
+def _content(chunks: Sequence[StagedChunk]) -> Content | None:
+    total = Content()
+    for chunk in chunks:
+        if chunk.content is None:
+            return None
+        total += chunk.content
+    return total

@@ -1,0 +1,73 @@
+"""Tables receive rows while others are still being read, and a table that cannot holds none of the others up."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from hakiri.errors import Bug, HakiriError
+from hakiri.model.chunk import ChunkKey
+from hakiri.run.errand import Errand
+from hakiri.run.journal import EventKind
+from hakiri.run.landing import WORTH_BYTES, TableLander, TableLanding
+
+
+class PipelineLandings:
+    """The landings of a pipeline's tables, beside its work, one at a time."""
+
+    def __init__(self, errand: Errand, landers: Mapping[str, TableLander]) -> None:
+        self._errand = errand
+        self._landers = landers
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"land-{errand.spec.id}")
+        self._lock = Lock()
+        self._fresh: dict[str, set[ChunkKey]] = defaultdict(set)
+        self._bytes: dict[str, int] = defaultdict(int)
+        self._queued: list[Future[None]] = []
+        self._refused: set[str] = set()
+        self.done: list[TableLanding] = []
+        self.errors: list[HakiriError] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._pool.shutdown()
+
+    def hear(self, chunk: ChunkKey, size: int) -> None:
+        """Note a chunk that was staged, and land its table once enough is. Any thread may call."""
+        with self._lock:
+            self._fresh[chunk.table].add(chunk)
+            self._bytes[chunk.table] += size
+            if self._bytes[chunk.table] < WORTH_BYTES:
+                return
+            self._bytes[chunk.table] = 0
+            self._queued.append(self._pool.submit(self._land, chunk.table, is_last=False))
+
+    def finish(self) -> None:
+        """Land whatever is staged, unless a stop was asked for: then it waits for the next run."""
+        for future in self._queued:
+            future.result()
+        for table in self._landers:
+            if not self._errand.stop.is_asked:
+                self._land(table, is_last=True)
+
+    def _land(self, table: str, *, is_last: bool) -> None:
+        if table in self._refused or self._errand.stop.is_asked:
+            return
+        with self._lock:
+            fresh = frozenset(self._fresh[table])
+        try:
+            self.done += self._landers[table].land(is_last=is_last, fresh=fresh)
+        except HakiriError as error:
+            self._refuse(table, error)
+        except Exception as unforeseen:  # noqa: BLE001 one table's bug is not the others'
+            self._refuse(table, Bug(kind=type(unforeseen).__name__, detail=str(unforeseen)))
+
+    def _refuse(self, table: str, error: HakiriError) -> None:
+        self._refused.add(table)
+        self.errors.append(error)
+        self._errand.journal.record(EventKind.TABLE_FAILED, table=table, code=error.code, message=error.message())

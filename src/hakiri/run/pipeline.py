@@ -1,0 +1,258 @@
+"""One run of one pipeline: look, plan, work and land, until nothing is left to do or something stands in the way."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from hakiri.errors import BackwardMove, Bug, ChunksFailed, HakiriError, PlanChanged
+from hakiri.extract.connectors.port import Connector, Pinnable
+from hakiri.land.lander import Outcome
+from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey, Window
+from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
+from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint
+from hakiri.plan.make import make_plan
+from hakiri.plan.plan import PipelinePlan
+from hakiri.run.equipment import Equipment
+from hakiri.run.errand import Errand, new_run
+from hakiri.run.gather import Gathered, gather
+from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.journal import EventKind, Journal, Listener
+from hakiri.run.landing import TableLander, TableLanding
+from hakiri.run.landings import PipelineLandings
+from hakiri.run.stopping import Stop
+from hakiri.run.work import Source, Work, release_dead_leases
+from hakiri.spec.pipeline import PipelineSpec
+
+_PASSES = 5
+"""How often one run looks for more: after a round that was left open, and after another planner was faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a run is asked for beyond doing what there is to do."""
+
+    is_full_refresh: bool = False
+    """Whether every table is read anew and takes the place of what has landed."""
+    retries_failed: bool = False
+    """Whether chunks that failed for good are tried again."""
+    sealed: Fingerprint | None = None
+    """What the facts have to be, where a sealed plan is carried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run ended."""
+
+    pipeline: str
+    run: str
+    status: RunStatus
+    landings: tuple[TableLanding, ...] = ()
+    rows_read: int = 0
+    bytes: int = 0
+    errors: tuple[HakiriError, ...] = ()
+    is_tick_over: bool = False
+    """Whether the pipeline's `max_chunks_per_tick` left work for the next run."""
+
+    @property
+    def rows(self) -> int:
+        return sum(one.landed.tally.staged for one in self.landings)
+
+    @property
+    def did_nothing(self) -> bool:
+        """Whether all is well and no table has changed."""
+        is_quiet = all(one.landed.outcome is Outcome.RESTED for one in self.landings)
+        return is_quiet and self.status is RunStatus.SUCCEEDED and not self.is_tick_over
+
+
+def run_pipeline(
+    equipment: Equipment,
+    spec: PipelineSpec,
+    *,
+    wish: Wish,
+    heartbeat: Heartbeat,
+    stop: Stop,
+    listener: Listener | None = None,
+) -> Result:
+    """Do what there is to do for the pipeline. Never raises for what goes wrong in it: the result has the errors.
+
+    A repeat does what has come since, which may be nothing.
+    """
+    run = Run(new_run(equipment.clock), spec.id, RunStatus.RUNNING, equipment.clock.now())
+    try:
+        with Journal(
+            equipment.journals, run=run.run, pipeline=spec.id, clock=equipment.clock, listener=listener
+        ) as journal:
+            errand = Errand(
+                equipment=equipment, spec=spec, run=run.run, journal=journal, stop=stop, heartbeat=heartbeat
+            )
+            return _recorded(errand, run, wish)
+    except HakiriError as error:
+        return Result(spec.id, run.run, RunStatus.FAILED, errors=(error,))
+
+
+def _recorded(errand: Errand, run: Run, wish: Wish) -> Result:
+    catalog, clock = errand.equipment.catalog, errand.equipment.clock
+    errand.journal.record(EventKind.RUN_STARTED, node=str(errand.equipment.node))
+    errand.patiently("record of the run", lambda: catalog.record_run(run))
+    conduct = _Conduct(errand, wish)
+    try:
+        conduct.carry_out()
+    except HakiriError as error:
+        conduct.errors.append(error)
+    except Exception as unforeseen:  # noqa: BLE001 one pipeline's bug is not the others'
+        conduct.errors.append(Bug(kind=type(unforeseen).__name__, detail=str(unforeseen)))
+    result = conduct.result()
+    told = "; ".join(f"{error.code}: {error.message()}" for error in result.errors)
+    ended = replace(
+        run, status=result.status, finished_at=clock.now(), rows=result.rows, bytes=result.bytes, error=told
+    )
+    errand.patiently("record of the run", lambda: catalog.record_run(ended))
+    errand.journal.record(
+        EventKind.RUN_ENDED, status=result.status.value, rows=result.rows, bytes=result.bytes, error=told
+    )
+    return result
+
+
+@dataclass
+class _Conduct:
+    errand: Errand
+    wish: Wish
+    errors: list[HakiriError] = field(default_factory=list)
+    landings: list[TableLanding] = field(default_factory=list)
+    rows_read: int = 0
+    bytes: int = 0
+    is_tick_over: bool = False
+    is_refreshed: bool = False
+    is_done: bool = False
+
+    def result(self) -> Result:
+        status = RunStatus.FAILED if self.errors else RunStatus.SUCCEEDED
+        if self.errand.stop.is_asked and not self.is_done:
+            status = RunStatus.STOPPED
+        return Result(
+            pipeline=self.errand.spec.id,
+            run=self.errand.run,
+            status=status,
+            landings=tuple(self.landings),
+            rows_read=self.rows_read,
+            bytes=self.bytes,
+            errors=tuple(self.errors),
+            is_tick_over=self.is_tick_over,
+        )
+
+    def carry_out(self) -> None:
+        """Look and work until there is nothing more. Raises what keeps the whole pipeline from it."""
+        connector = self.errand.equipment.connector(self.errand.spec)
+        release_dead_leases(self.errand)
+        if self.wish.retries_failed:
+            self._rewind_failed()
+        for _ in range(_PASSES):
+            if not self._pass(connector):
+                break
+        self._end()
+
+    def _pass(self, connector: Connector) -> bool:
+        """Do what one look finds; whether another look may find more."""
+        gathered = self.errand.patiently("look at the source", lambda: self._look(connector))
+        plan = make_plan([gathered.facts])
+        pipeline = plan.pipelines[0]
+        self._tell(pipeline)
+        if not pipeline.has_work:
+            return False
+        knobs, catalog = pipeline.knobs, self.errand.equipment.catalog
+        known = Pipeline(pipeline.pipeline, knobs.parallelism.value, knobs.max_attempts.value)
+        self.errand.patiently("registration", lambda: catalog.register(known))
+        try:
+            self.errand.patiently("plan", lambda: catalog.add_chunks(plan.new_chunks))
+        except PlanChanged:
+            return True  # another planner was faster: its round is the one to work on
+        if pipeline.move is not None:
+            self._move(Phase(pipeline.move.before), Phase(pipeline.move.after))
+        has_resumed = any(table.counts.open > table.counts.new for table in pipeline.tables)
+        self.is_refreshed = self.wish.is_full_refresh and not has_resumed
+        self._do(connector, gathered, pipeline)
+        return has_resumed and not (self.errand.stop.is_asked or self.is_tick_over or self.errors)
+
+    def _look(self, connector: Connector) -> Gathered:
+        """What a cut-off worker left unrecorded is recorded first, so that the look sees it."""
+        errand = self.errand
+        for table in errand.spec.tables:
+            TableLander(errand, table).settle()
+        gathered = gather(
+            errand.spec,
+            connector,
+            errand.equipment.catalog,
+            is_full_refresh=self.wish.is_full_refresh and not self.is_refreshed,
+            surveys_all=self.wish.sealed is not None,
+        )
+        if self.wish.sealed is not None and not self.landings:
+            check_unmoved(self.wish.sealed.of(errand.spec.id), fingerprint([gathered.facts]))
+        return gathered
+
+    def _do(self, connector: Connector, gathered: Gathered, plan: PipelinePlan) -> None:
+        landers = {
+            table.spec.name: TableLander(
+                self.errand, table.spec, key=table.primary_key, kind=gathered.facts.cursor_kind
+            )
+            for table in gathered.facts.tables
+        }
+        with ExitStack() as stack:
+            landings = stack.enter_context(PipelineLandings(self.errand, landers))
+            if isinstance(connector, Pinnable) and sum(table.counts.open for table in plan.tables) > 1:
+                # One moment for all the chunks that this process reads.
+                connector = stack.enter_context(connector.pin())
+            work = Work(self.errand, Source(connector, gathered.schemas), plan.knobs, on_staged=landings.hear)
+            try:
+                work.carry_out()
+                landings.finish()
+            finally:
+                self.is_tick_over = work.is_tick_over
+                self.rows_read += work.rows_read
+                self.bytes += work.bytes
+                self.landings += landings.done
+                self.errors += landings.errors
+
+    def _rewind_failed(self) -> None:
+        for table in self.errand.spec.tables:
+            key = TableKey(self.errand.spec.id, table.name)
+            self.errand.equipment.catalog.rewind(key, Window(), "tried again by request", statuses=[ChunkStatus.FAILED])
+
+    def _end(self) -> None:
+        """Name what failed for good, and move the phase on where nothing is left open."""
+        catalog, pipeline = self.errand.equipment.catalog, self.errand.spec.id
+        self.is_done = not self.errand.stop.is_asked
+        keys = [TableKey(pipeline, table.name) for table in self.errand.spec.tables]
+        failed = [state for key in keys for state in catalog.chunks(key, [ChunkStatus.FAILED])]
+        if failed:
+            self.errors.append(_chunks_failed(pipeline, failed))
+        known = next((one for one in catalog.pipelines() if one.pipeline == pipeline), None)
+        counts = next(iter(catalog.progress(pipeline)), None)
+        is_open = counts is not None and counts.done < counts.total
+        if known and known.phase is Phase.BACKFILLING and not is_open and not any(map(catalog.staged, keys)):
+            self._move(Phase.BACKFILLING, Phase.STREAMING)
+        if self.landings:
+            catalog.archive(pipeline)
+
+    def _move(self, before: Phase, after: Phase) -> None:
+        try:
+            self.errand.equipment.catalog.set_phase(self.errand.spec.id, after)
+        except BackwardMove:
+            return  # another worker has moved it meanwhile, and sees to the rest
+        self.errand.journal.record(EventKind.PHASE_MOVED, before=before.value, after=after.value)
+
+    def _tell(self, plan: PipelinePlan) -> None:
+        for table in plan.tables:
+            self.errand.journal.record(
+                EventKind.PLANNED,
+                table=table.table.table,
+                new=table.counts.new,
+                open=table.counts.open,
+                rows=table.lacking.rows if table.has_work else 0,
+            )
+
+
+def _chunks_failed(pipeline: str, failed: list[ChunkState]) -> ChunksFailed:
+    first = failed[0]
+    key = first.chunk.key
+    return ChunksFailed(pipeline=pipeline, count=len(failed), table=key.table, chunk=key.chunk, reason=first.error)

@@ -1,0 +1,80 @@
+"""A plan is shown without a JVM and without changing anything: the source is asked, the catalog is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hakiri.catalog.port import Catalog
+from hakiri.errors import HakiriError, NotWritable, PlanUnreadable
+from hakiri.extract.connectors.port import Connector
+from hakiri.plan.document import to_document
+from hakiri.plan.explain import explain
+from hakiri.plan.facts import PipelineFacts
+from hakiri.plan.fingerprint import Fingerprint, open_sealed, seal_plan
+from hakiri.plan.make import make_plan
+from hakiri.plan.plan import Plan
+from hakiri.run.gather import gather
+from hakiri.spec.pipeline import PipelineSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, the facts it rests on, and the pipelines that could not be planned."""
+
+    plan: Plan
+    facts: tuple[PipelineFacts, ...]
+    errors: tuple[tuple[str, HakiriError], ...] = ()
+
+
+def plan_pipelines(
+    specs: Sequence[PipelineSpec],
+    connector: Callable[[PipelineSpec], Connector],
+    catalog: Catalog | None,
+    *,
+    is_full_refresh: bool = False,
+) -> Planned:
+    """What there is to do for these pipelines. One that cannot be planned keeps none of the others from it.
+
+    `catalog` is None where there is none yet. The same facts give the same plan (G1).
+    """
+    facts, errors = [], []
+    for spec in specs:
+        try:
+            source = connector(spec)
+            found = gather(spec, source, catalog, is_full_refresh=is_full_refresh, surveys_all=True).facts
+            make_plan([found])
+        except HakiriError as error:
+            errors.append((spec.id, error))
+        else:
+            facts.append(found)
+    return Planned(make_plan(facts), tuple(facts), tuple(errors))
+
+
+def show_lines(planned: Planned) -> list[str]:
+    """The plan as lines for a person; none where nothing could be planned."""
+    return explain(planned.plan) if planned.facts or not planned.errors else []
+
+
+def show_document(planned: Planned) -> dict[str, Any]:
+    """The plan for a program (docs/plan.md)."""
+    return to_document(planned.plan)
+
+
+def write_sealed(planned: Planned, path: Path) -> None:
+    """Write the plan to a file that `apply` takes back. It holds no secret and no row. Raises NotWritable."""
+    try:
+        path.write_text(seal_plan(planned.plan, planned.facts), encoding="utf-8")
+    except OSError as cause:
+        raise NotWritable(folder=str(path.parent), reason=cause.strerror or type(cause).__name__) from cause
+
+
+def read_sealed(path: Path) -> Fingerprint:
+    """What a sealed plan rests on. Raises PlanUnreadable."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise PlanUnreadable(reason=f"{path.name} cannot be read") from cause
+    return open_sealed(text)

@@ -1,0 +1,69 @@
+"""A run that is asked to stop does so between two steps, on the driver and on every executor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Event
+
+from hakiri.errors import NotWritable
+from hakiri.model.clock import Clock
+from hakiri.stage.layout import RUNS, encode
+from hakiri.stage.port import Files
+
+_LOOK_SECONDS = 0.1
+
+
+class Stop:
+    """Asked for once, by any thread; it cannot be taken back."""
+
+    def __init__(self) -> None:
+        self._asked = Event()
+
+    def ask(self) -> None:
+        """Ask every thread of the process to stop. A repeat changes nothing."""
+        self._asked.set()
+
+    @property
+    def is_asked(self) -> bool:
+        return self._asked.is_set()
+
+    def wait(self, seconds: float, clock: Clock) -> bool:
+        """Return after this long, or as soon as a stop is asked for; whether it is."""
+        while seconds > 0 and not self.is_asked:
+            step = min(seconds, _LOOK_SECONDS)
+            clock.sleep(step)
+            seconds -= step
+        return self.is_asked
+
+
+@dataclass(frozen=True, slots=True)
+class StopSign:
+    """A file that stands in a run's folder while the run is being stopped: what a task on another machine can see."""
+
+    files: Files
+    run: str
+
+    @property
+    def path(self) -> str:
+        return f"{RUNS}/{encode(self.run)}/_stop"
+
+    def put_up(self) -> None:
+        """Make the sign visible to every task of the run. Where there is no folder yet, there is no task either."""
+        try:
+            self.files.create(self.path).close()
+        except (NotWritable, OSError):
+            return
+
+    def is_up(self) -> bool:
+        try:
+            self.files.open(self.path).close()
+        except OSError:
+            return False
+        return True
+
+    def take_down(self) -> None:
+        """Leave nothing behind. A repeat changes nothing."""
+        try:
+            self.files.remove(self.path)
+        except NotWritable:
+            return

@@ -1,0 +1,256 @@
+"""Chunks are claimed as slots come free, read one Spark task each, and completed under their own fence (G2, G3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from time import monotonic
+
+from hakiri.engine.task import call_on_executor
+from hakiri.errors import Bug, HakiriError, LeaseLost, Recovery
+from hakiri.extract.chunk import ChunkRead
+from hakiri.extract.connectors.port import Connector
+from hakiri.model.boundary import Boundary, passing
+from hakiri.model.chunk import ChunkKey, ChunkStatus, Failure, FailureKind, Lease
+from hakiri.model.table import TableSchema
+from hakiri.plan.knobs import Knobs
+from hakiri.plan.modes import replaces_table
+from hakiri.plan.reading import from_json
+from hakiri.run.budget import Allowance
+from hakiri.run.errand import Errand
+from hakiri.run.extraction import Extraction, Staged
+from hakiri.run.journal import EventKind
+from hakiri.run.retry import failure_of
+from hakiri.run.stopping import StopSign
+from hakiri.spec.pipeline import TableSpec
+from hakiri.stage.layout import Attempt
+
+_POLL_SECONDS = 0.2
+_LONGEST_POLL_SECONDS = 2.0
+_GRACE_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What chunks are read from: a connector, and its tables as it describes them."""
+
+    connector: Connector
+    schemas: Mapping[str, TableSchema]
+
+
+OnStaged = Callable[[ChunkKey, int], None]
+"""Hears of each chunk that was staged and of its bytes; any thread may call."""
+
+
+class Work:
+    """The chunks of one pipeline, seen through from claim to completion by this process."""
+
+    def __init__(self, errand: Errand, source: Source, knobs: Knobs, *, on_staged: OnStaged) -> None:
+        equipment = errand.equipment
+        self._errand = errand
+        self._source = source
+        self._tables = {table.name: table for table in errand.spec.tables}
+        self._slots = min(knobs.parallelism.value, equipment.slots or knobs.parallelism.value)
+        self._allowance = Allowance(knobs.rate_budget.value, equipment.clock)
+        self._left_in_tick = knobs.max_chunks_per_tick.value
+        self._on_staged = on_staged
+        self._running: dict[Future[Staged | None], Lease] = {}
+        self.rows_read = 0
+        self.bytes = 0
+
+    @property
+    def is_tick_over(self) -> bool:
+        """Whether as many chunks were dispatched as one tick may."""
+        return self._left_in_tick == 0
+
+    def carry_out(self) -> None:
+        """Return when nobody has a chunk left to work on, when the tick is over, or when a stop was asked for.
+
+        Raises EngineError before the first claim where no Spark can be had, and CatalogError.
+        """
+        if self._is_exhausted():
+            return
+        self._errand.patiently("start of Spark", self._errand.equipment.spark)
+        pool = ThreadPoolExecutor(self._slots, thread_name_prefix=f"slot-{self._errand.spec.id}")
+        poll = _POLL_SECONDS
+        try:
+            while not self._errand.stop.is_asked:
+                poll = _POLL_SECONDS if self._dispatch(pool) else min(poll * 1.5, _LONGEST_POLL_SECONDS)
+                if not self._running and (self.is_tick_over or self._is_exhausted()):
+                    return
+                self._wait(poll)
+        finally:
+            if self._running:
+                self._wind_down()
+            pool.shutdown(wait=False)
+
+    def _dispatch(self, pool: ThreadPoolExecutor) -> bool:
+        """Claim what fits and start it; whether there was anything."""
+        room = self._slots - len(self._running)
+        if self._left_in_tick is not None:
+            room = min(room, self._left_in_tick)
+        room = self._allowance.left(room)
+        if room <= 0:
+            return False
+        leases = self._errand.patiently("claim", lambda: self._claim(room))
+        self._errand.heartbeat.keep(leases)
+        self._allowance.spend(len(leases))
+        if self._left_in_tick is not None:
+            self._left_in_tick -= len(leases)
+        for lease in leases:
+            passing(Boundary.CLAIMED)
+            self._running[pool.submit(self._conduct, lease)] = lease
+        return bool(leases)
+
+    def _claim(self, room: int) -> tuple[Lease, ...]:
+        equipment = self._errand.equipment
+        return equipment.catalog.claim(
+            self._errand.spec.id,
+            node=str(equipment.node),
+            limit=room,
+            lease_seconds=equipment.lease_seconds,
+            max_parallel_chunks=equipment.max_parallel_chunks,
+        )
+
+    def _is_exhausted(self) -> bool:
+        """Whether no chunk of the pipeline is left to be worked on, by anybody."""
+        release_dead_leases(self._errand)
+        catalog, pipeline = self._errand.equipment.catalog, self._errand.spec.id
+        found = self._errand.patiently("progress", lambda: catalog.progress(pipeline))
+        return not any(one.pending + one.waiting + one.running for one in found)
+
+    def _wait(self, poll: float) -> None:
+        """Until a chunk is done, a stop is asked for, or there may be something to claim again."""
+        if not self._running:
+            self._errand.stop.wait(poll, self._errand.equipment.clock)
+            return
+        done, _ = wait(self._running, timeout=poll, return_when=FIRST_COMPLETED)
+        for future in done:
+            del self._running[future]
+            self._count(future.result())
+
+    def _count(self, staged: Staged | None) -> None:
+        if staged is not None:
+            self.rows_read += staged.tally.read
+            self.bytes += staged.seal.bytes
+
+    def _conduct(self, lease: Lease) -> Staged | None:
+        """See one chunk through, in a slot of its own; None where it came to nothing."""
+        self._record(EventKind.CHUNK_CLAIMED, lease)
+        started = monotonic()
+        try:
+            staged = call_on_executor(self._errand.equipment.spark(), self._extraction(lease))
+            self._errand.patiently("complete", lambda: self._errand.equipment.catalog.complete(lease, staged.seal))
+            passing(Boundary.COMPLETED)
+        except LeaseLost:
+            self._record(EventKind.CHUNK_LOST, lease)
+        except HakiriError as error:
+            self._fail(lease, error)
+        except Exception as unforeseen:  # noqa: BLE001 one chunk's bug is not the others'
+            self._fail(lease, Bug(kind=type(unforeseen).__name__, detail=str(unforeseen)))
+        else:
+            self._report(lease, staged, monotonic() - started)
+            self._on_staged(lease.chunk.key, staged.seal.bytes)
+            return staged
+        finally:
+            self._errand.heartbeat.let_go(lease)
+        return None
+
+    def _extraction(self, lease: Lease) -> Extraction:
+        errand, key = self._errand, lease.chunk.key
+        table = self._tables[key.table]
+        reading = from_json(lease.chunk.predicate)
+        place = errand.equipment.place(errand.spec, table)
+        return Extraction(
+            connector=self._source.connector,
+            read=ChunkRead(self._source.schemas[key.table], reading.span, since=reading.since),
+            files=place.files,
+            attempt=Attempt(errand.run, str(errand.equipment.node), key, lease.attempt),
+            ingested_at=errand.equipment.clock.now(),
+            rules=errand.spec.quality.row_level,
+            tells_content=reading.replaces or replaces_table(errand.spec, table),
+            sign=self._sign(table),
+        )
+
+    def _fail(self, lease: Lease, error: HakiriError) -> None:
+        if self._errand.stop.is_asked and error.recovery in (Recovery.RETRY, Recovery.YIELD):
+            self._give_back(lease)
+            return
+        failure = failure_of(error, self._errand.backoff, lease.attempt)
+        catalog = self._errand.equipment.catalog
+        try:
+            status = self._errand.patiently("fail", lambda: catalog.fail(lease, failure))
+        except LeaseLost:
+            self._record(EventKind.CHUNK_LOST, lease)
+            return
+        self._record(
+            EventKind.CHUNK_FAILED,
+            lease,
+            status=status.value,
+            code=error.code,
+            message=error.message(),
+            retry_in_seconds=round(failure.retry_after_seconds, 3) if status is ChunkStatus.WAITING else None,
+        )
+
+    def _give_back(self, lease: Lease) -> None:
+        try:
+            self._errand.equipment.catalog.fail(lease, Failure(FailureKind.RELEASED, message="the run was stopped"))
+        except LeaseLost:
+            self._record(EventKind.CHUNK_LOST, lease)
+            return
+        self._record(EventKind.CHUNK_RELEASED, lease, reason="the run was stopped")
+
+    def _wind_down(self) -> None:
+        """Let running tasks notice the sign; what has not ended by then is given back, and its late result refused."""
+        signs = [self._sign(table) for table in self._tables.values()]
+        for sign in signs:
+            sign.put_up()
+        ended, late = wait(self._running, timeout=_GRACE_SECONDS)
+        for future in ended:
+            self._count(future.result())
+        for future in late:
+            self._errand.heartbeat.let_go(self._running[future])
+            self._give_back(self._running[future])
+        for sign in signs:
+            sign.take_down()
+
+    def _sign(self, table: TableSpec) -> StopSign:
+        return StopSign(self._errand.equipment.place(self._errand.spec, table).files, self._errand.run)
+
+    def _report(self, lease: Lease, staged: Staged, seconds: float) -> None:
+        tally = staged.tally
+        self._record(
+            EventKind.CHUNK_STAGED,
+            lease,
+            read=tally.read,
+            rows=tally.staged,
+            quarantined=tally.quarantined,
+            filtered=tally.filtered,
+            bytes=staged.seal.bytes,
+            seconds=round(seconds, 3),
+        )
+
+    def _record(self, kind: EventKind, lease: Lease, **facts: str | int | float | None) -> None:
+        key = lease.chunk.key
+        self._errand.journal.record(kind, table=key.table, chunk=key.chunk, attempt=lease.attempt, **facts)
+
+
+def release_dead_leases(errand: Errand) -> None:
+    """Chunks held by a process of this machine that has ended are free again, without waiting for their term."""
+    equipment = errand.equipment
+    for state in equipment.catalog.leases(errand.spec.id):
+        lease = state.lease()
+        if lease is None or not equipment.node.knows_dead(lease.holder):
+            continue
+        try:
+            equipment.catalog.fail(lease, Failure(FailureKind.RELEASED, message="its worker has ended"))
+        except LeaseLost:
+            continue  # a neighbour was faster
+        errand.journal.record(
+            EventKind.CHUNK_RELEASED,
+            table=lease.chunk.key.table,
+            chunk=lease.chunk.key.chunk,
+            attempt=lease.attempt,
+            reason="its worker has ended",
+        )
