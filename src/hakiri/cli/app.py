@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hakiri.cli import pipeline
+from hakiri.cli import catalog, pipeline
 from hakiri.cli.options import FullRefreshOption, JsonOption, NamesArgument, ProjectOption, VerboseOption
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 schema_app = typer.Typer(no_args_is_help=True, help="Schemas of manifests, for editors and agents.")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(schema_app, name="schema")
+app.add_typer(catalog.app, name="catalog")
 
 
 def _leave(code: int) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from hakiri.errors import TableUnreadable
+from hakiri.land.types import Struct, from_delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +20,15 @@ class Holding:
     """The last landing it carries; 0 for none of ours."""
     files: frozenset[str]
     """The addresses of the files its rows are in."""
+    schema: Struct
 
 
 def holding(name: str, path: str, app_id: str) -> Holding | None:
     """What the table on this path holds; None where there is no table. Raises TableUnreadable."""
     try:
         table = DeltaTable(path)
-        return Holding(table.transaction_version(app_id) or 0, frozenset(table.file_uris()))
+        schema = from_delta(json.loads(table.schema().to_json()))
+        return Holding(table.transaction_version(app_id) or 0, frozenset(table.file_uris()), schema)
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:

@@ -131,7 +131,7 @@ def _watch(
     known = max((one.number for one in catalog.landings(key)), default=0)
     if held and held.number > known:
         raise CatalogBehind(pipeline=key.pipeline, table=key.table, found=held.number, known=known)
-    attempts = {entry.path for entry in where.files.walk(RUNS) if entry.is_folder and _is_attempt(entry.path)}
+    attempts = {folder for entry in where.files.walk(RUNS) if (folder := _attempt_of(entry.path))}
     return _Watched(key, where, kept_folders(catalog, key, held, attempts))
 
 
@@ -163,8 +163,11 @@ def _attempt_folder(address: str) -> str:
     return f"{RUNS}/{inside.rpartition('/')[0]}"
 
 
-def _is_attempt(path: str) -> bool:
-    return path.count("/") == RUNS.count("/") + _DEPTH_OF_ATTEMPT
+def _attempt_of(path: str) -> str | None:
+    """The attempt's folder that a path is, or lies in; stores tell of files alone."""
+    parts = path.split("/")
+    depth = RUNS.count("/") + 1 + _DEPTH_OF_ATTEMPT
+    return "/".join(parts[:depth]) if len(parts) >= depth else None
 
 
 _DEPTH_OF_ATTEMPT = 4  # run, node, chunk, attempt
