@@ -885,13 +885,14 @@ class CatalogDisagrees(CatalogError):
     pipeline: str
     table: str
     reason: str
+    advice: str | None = None
 
     def message(self) -> str:
         return f"`{self.table}` of `{self.pipeline}`: {self.reason}"
 
     def help(self) -> str:
         return (
-            "nothing was written for this table; a rebuild is for a catalog that was lost, not for one that disagrees"
+            self.advice or "nothing was written for it; a rebuild is for a catalog that was lost, not for another one"
         )
 
 

@@ -254,7 +254,8 @@ def _require_readings(
         return
     if _reads_files(equipment.connector(spec), spec, table):
         reason = "which files have landed can no longer be told, and the next run would land them again"
-        raise CatalogDisagrees(pipeline=spec.id, table=table.name, reason=reason)
+        advice = "move the table's folder away, and `hakiri apply` lands everything anew"
+        raise CatalogDisagrees(pipeline=spec.id, table=table.name, reason=reason, advice=advice)
 
 
 def _reads_files(connector: Connector, spec: PipelineSpec, table: TableSpec) -> bool:
