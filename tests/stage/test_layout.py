@@ -19,8 +19,8 @@ def test_a_part_lies_where_delta_can_adopt_it() -> None:
     assert ATTEMPT.part(0) == "data/runs/run-1/node-a/chunk-0-100/attempt-1/part-00000.parquet"
 
 
-def test_what_delta_must_not_see_has_a_leading_underscore() -> None:
-    assert PurePosixPath(ATTEMPT.quarantine(0)).name == "_quarantine-00000.parquet"
+def test_what_spark_must_not_read_has_a_leading_underscore_and_rows_have_none() -> None:
+    assert PurePosixPath(ATTEMPT.quarantine(0)).name == "quarantine-00000.parquet"
     assert PurePosixPath(ATTEMPT.manifest).name == "_manifest.json"
 
 

@@ -227,9 +227,9 @@ def killed_at(boundary: str, root: Path) -> int:
     ("boundary", "left"),
     [
         (Boundary.BATCH_WRITTEN, set()),
-        (f"{Boundary.FILE_CLOSED}:2", {"part-00000.parquet", "_quarantine-00000.parquet"}),
-        (Boundary.SEALED, {"part-00000.parquet", "_quarantine-00000.parquet"}),
-        (Boundary.MANIFEST_WRITTEN, {"part-00000.parquet", "_quarantine-00000.parquet", "_manifest.json"}),
+        (f"{Boundary.FILE_CLOSED}:2", {"part-00000.parquet", "quarantine-00000.parquet"}),
+        (Boundary.SEALED, {"part-00000.parquet", "quarantine-00000.parquet"}),
+        (Boundary.MANIFEST_WRITTEN, {"part-00000.parquet", "quarantine-00000.parquet", "_manifest.json"}),
     ],
 )
 def test_an_attempt_that_was_killed_is_an_orphan_or_whole(tmp_path: Path, boundary: str, left: set[str]) -> None:

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from hakiri.model.chunk import ChunkStatus
 from hakiri.model.source import CursorKind
+from hakiri.model.span import OneFile
 from hakiri.plan.chunking import Portion
 from hakiri.plan.drift import SchemaChange
 from hakiri.plan.facts import PipelineFacts, TableFacts
@@ -85,7 +86,10 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
             if getattr(pipeline.spec.backfill, knob) is not None
         ]
         means = f", and {' and '.join(unused)} mean nothing" if unused else ""
-        yield CautionKind.NO_CURSOR, f"no cursor is declared: every run reads the whole table{means}"
+        # A file is read once, and a table that is exchanged is read whole by intent.
+        is_expected = pipeline.is_replacing(table) or _is_of_files(table)
+        if unused or not is_expected:
+            yield CautionKind.NO_CURSOR, f"no cursor is declared: every run reads the whole table{means}"
         return
     if axis in {Axis.WHOLE, Axis.DECIMAL, Axis.REAL}:
         yield (
@@ -95,6 +99,10 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
     key = table.primary_key or pipeline.load(table).upsert_key
     if not key and not pipeline.is_replacing(table):
         yield CautionKind.NO_KEY, "no primary key: what two reads have in common is told by content alone"
+
+
+def _is_of_files(table: TableFacts) -> bool:
+    return table.survey is not None and any(isinstance(piece.span, OneFile) for piece in table.survey.pieces)
 
 
 def _shape(table: TableFacts, portions: Iterable[Portion], target: Target) -> Cautions:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from hakiri.errors import mask
-from hakiri.model.chunk import Window
+from hakiri.model.chunk import Chunk, Window
+from hakiri.model.span import OneFile
 from hakiri.plan.document import knob_text
 from hakiri.plan.drift import ChangeKind, SchemaChange
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, TablePlan
+from hakiri.plan.reading import from_json
 from hakiri.spec.duration import format_duration
 
 MAX_LINES = 500
@@ -90,9 +92,14 @@ def _lacking(lacking: Lacking, *, is_overlap_only: bool) -> str:
 def _chunks(chunks: tuple[PlannedChunk, ...]) -> Iterator[str]:
     for planned in chunks[:MAX_CHUNKS]:
         rows = "rows not known" if planned.rows is None else f"about {planned.rows:,} rows"
-        yield f"      {planned.chunk.key.chunk}  {_stretch(planned.chunk.window)}, {rows}"
+        yield f"      {planned.chunk.key.chunk}  {_part(planned.chunk)}, {rows}"
     if len(chunks) > MAX_CHUNKS:
         yield f"      ... and {len(chunks) - MAX_CHUNKS:,} more"
+
+
+def _part(chunk: Chunk) -> str:
+    span = from_json(chunk.predicate).span
+    return span.path if isinstance(span, OneFile) else _stretch(chunk.window)
 
 
 def _stretch(window: Window) -> str:

@@ -1,10 +1,11 @@
 """Every attempt has a folder of its own under the table's Delta root, and no id can name a place outside it.
 
     data/runs/<run>/<node>/chunk-<id>/attempt-<n>/part-00000.parquet         rows, where Delta can adopt them
-                                                 /_quarantine-00000.parquet  rows set aside
+                                                 /quarantine-00000.parquet   rows set aside
                                                  /_manifest.json             written last
 
-Names with a leading underscore are invisible to Delta: neither a reader nor VACUUM ever meets them.
+A name with a leading underscore is invisible to Spark and Delta: no reader and no VACUUM ever meets it. Rows have none,
+also those set aside: Spark has to read them to land them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Attempt:
         return f"{self.folder}/part-{index:05}.parquet"
 
     def quarantine(self, index: int) -> str:
-        return f"{self.folder}/_quarantine-{index:05}.parquet"
+        return f"{self.folder}/quarantine-{index:05}.parquet"
 
 
 def encode(name: str) -> str:

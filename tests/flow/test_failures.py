@@ -1,0 +1,123 @@
+"""Whatever a source does, every row lands once, or the run says which chunk did not and why."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark import cloudpickle
+
+from flow import flaky
+from flow.flaky import Flaky
+from flow.stand import Rows, Stand
+from hakiri.errors import ChunksFailed, RateLimited, SourceRefused, SourceUnreachable
+from hakiri.model.ledger import RunStatus
+from hakiri.run.journal import EventKind
+from hakiri.run.pipeline import Wish
+
+MakeStand = Callable[[Mapping[str, str]], Stand]
+
+PIPELINE = """\
+id = "flaky"
+source = { connector = "sqlite", config = { path = "unused" } }
+tables = [{ name = "numbers", primary_key = ["id"], incremental = "seen" }]
+retry = { max_attempts = 3, initial_delay = "1s", max_delay = "2s" }
+"""
+EVERY_ROW = Rows({(number, number): 1 for number in range(100)})
+
+
+@pytest.fixture(autouse=True)
+def _executors_know_the_source() -> Iterator[None]:
+    """Executors do not have the tests on their path."""
+    cloudpickle.register_pickle_by_value(sys.modules[flaky.__name__])
+    yield
+    cloudpickle.unregister_pickle_by_value(sys.modules[flaky.__name__])
+
+
+@pytest.fixture
+def stand(make_stand: MakeStand) -> Stand:
+    return make_stand({"pipelines/flaky.toml": PIPELINE})
+
+
+@pytest.fixture
+def source(tmp_path_factory: pytest.TempPathFactory) -> Flaky:
+    return Flaky(tmp_path_factory.mktemp("reads"))
+
+
+UNREACHABLE = SourceUnreachable(connector="flaky", table="numbers", reason="connection reset")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(UNREACHABLE, id="transient"),
+        pytest.param(RateLimited(connector="flaky", table="numbers", retry_after_seconds=1.5), id="rate limit"),
+        pytest.param(ValueError("nobody has seen this before"), id="unknown"),
+    ],
+)
+def test_what_may_pass_is_tried_again_and_every_row_lands_once(stand: Stand, source: Flaky, fault: Exception) -> None:
+    result = stand.apply(sources={"flaky": replace(source, faults=(fault, None, fault))})["flaky"]
+    assert (result.status, result.errors) == (RunStatus.SUCCEEDED, ())
+    assert stand.landed("numbers") == EVERY_ROW
+    assert source.reads == 6
+    waits = [event.facts["retry_in_seconds"] for event in stand.events if event.kind is EventKind.CHUNK_FAILED]
+    least = 1.5 if isinstance(fault, RateLimited) else 0.5
+    assert len(waits) == 2
+    assert all(isinstance(wait, float) and wait >= least for wait in waits)
+
+
+def test_what_cannot_pass_is_not_tried_again(stand: Stand, source: Flaky) -> None:
+    refused = SourceRefused(connector="flaky", table="numbers", reason="permission denied")
+    result = stand.apply(sources={"flaky": replace(source, faults=(refused,))})["flaky"]
+    assert result.status is RunStatus.FAILED
+    (error,) = result.errors
+    assert isinstance(error, ChunksFailed)
+    assert (error.count, source.reads) == (1, 4)
+    assert "permission denied" in error.reason
+
+
+def test_a_poisoned_chunk_holds_none_of_the_others_back_and_can_be_taken_up_again(stand: Stand, source: Flaky) -> None:
+    result = stand.apply(sources={"flaky": replace(source, poisoned=30)})["flaky"]
+    (error,) = result.errors
+    assert isinstance(error, ChunksFailed)
+    assert stand.landed("numbers") == Rows({row: 1 for row in EVERY_ROW if not 25 <= row[0] < 50})
+    attempts = Counter(event.facts["chunk"] for event in stand.events if event.kind is EventKind.CHUNK_CLAIMED)
+    assert sorted(attempts.values()) == [1, 1, 1, 3]
+    again = stand.apply(sources={"flaky": source})["flaky"]
+    assert again.status is RunStatus.FAILED, "a chunk that failed for good is not tried again unasked"
+    assert stand.apply(sources={"flaky": source}, wish=Wish(retries_failed=True))["flaky"].errors == ()
+    assert stand.landed("numbers") == EVERY_ROW
+
+
+def test_one_pipelines_failure_is_not_anothers(make_stand: MakeStand, source: Flaky, tmp_path: Path) -> None:
+    good = PIPELINE.replace('"flaky"', '"good"').replace('"numbers"', '"others"')
+    stand = make_stand({"pipelines/flaky.toml": PIPELINE, "pipelines/good.toml": good})
+    refused = SourceRefused(connector="flaky", table="numbers", reason="permission denied")
+    other = Flaky(tmp_path / "others")
+    other.folder.mkdir()
+    sources = {"flaky": replace(source, faults=(refused,) * 4), "good": other}
+    results = stand.apply(sources=sources)
+    assert [results[name].status for name in ("flaky", "good")] == [RunStatus.FAILED, RunStatus.SUCCEEDED]
+    assert stand.landed("others") == EVERY_ROW
+    assert not stand.folder("numbers").joinpath("_delta_log").exists()
+
+
+def test_no_more_chunks_are_dispatched_than_a_tick_may(make_stand: MakeStand, source: Flaky) -> None:
+    stand = make_stand({"pipelines/flaky.toml": f"{PIPELINE}backfill = {{ max_chunks_per_tick = 3 }}\n"})
+    first = stand.apply(sources={"flaky": source})["flaky"]
+    assert (first.is_tick_over, first.rows, source.reads) == (True, 75, 3)
+    second = stand.apply(sources={"flaky": source})["flaky"]
+    assert second.errors == ()
+    assert stand.landed("numbers") == EVERY_ROW
+
+
+def test_a_rate_budget_is_kept_to(make_stand: MakeStand, source: Flaky) -> None:
+    stand = make_stand({"pipelines/flaky.toml": f'{PIPELINE}backfill = {{ rate_budget = "2/s" }}\n'})
+    assert stand.apply(sources={"flaky": source})["flaky"].errors == ()
+    claimed = [event.at for event in stand.events if event.kind is EventKind.CHUNK_CLAIMED]
+    assert len(claimed) == 4
+    assert (claimed[2] - claimed[0]).total_seconds() >= 0.9

@@ -1,0 +1,103 @@
+"""A folder of files becomes a table: each file once, bad lines kept aside, whatever happens to the folder meanwhile."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+
+import polars as pl
+
+from flow.stand import Rows, Stand
+from hakiri import wiring
+from hakiri.model.ledger import Pipeline, RunStatus
+from hakiri.plan.make import make_plan
+from hakiri.run.gather import gather
+from hakiri.run.pipeline import Result
+
+MakeStand = Callable[[Mapping[str, str]], Stand]
+
+PIPELINE = """\
+id = "events"
+source = { connector = "files", config = { path = "data" } }
+tables = [{ name = "events", columns = [{ name = "id", type = "bigint" }, { name = "kind", type = "string" }] }]
+quality = { row_level = [{ type = "not_null", field = "kind", on_fail = "skip" }] }
+"""
+
+
+def folder(make_stand: MakeStand) -> Stand:
+    stand = make_stand({"pipelines/events.toml": PIPELINE})
+    (stand.root / "data/events").mkdir(parents=True)
+    return stand
+
+
+def put(stand: Stand, name: str, *lines: str) -> None:
+    text = "".join(f"{line}\n" for line in lines).encode()
+    path = stand.root / "data/events" / name
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+
+
+def event(number: int, kind: str | None = "click") -> str:
+    return json.dumps({"id": number, "kind": kind})
+
+
+def apply(stand: Stand) -> Result:
+    result = stand.apply()["events"]
+    assert (result.status, result.errors) == (RunStatus.SUCCEEDED, ())
+    return result
+
+
+def test_each_file_is_read_once_and_equal_rows_of_two_files_are_two_rows(make_stand: MakeStand) -> None:
+    stand = folder(make_stand)
+    put(stand, "1.jsonl", event(1), event(2))
+    put(stand, "2.jsonl.gz", event(2))
+    apply(stand)
+    assert stand.landed("events") == Rows({(1, "click"): 1, (2, "click"): 2})
+    assert apply(stand).did_nothing
+    put(stand, "3.jsonl", event(1), event(3))
+    assert apply(stand).rows == 2
+    assert stand.landed("events") == Rows({(1, "click"): 2, (2, "click"): 2, (3, "click"): 1})
+
+
+def test_no_row_is_lost_in_silence(make_stand: MakeStand) -> None:
+    stand = folder(make_stand)
+    put(stand, "1.jsonl", event(1), "this is no JSON", event(3, None), event(4))
+    result = apply(stand)
+    (landing,) = result.landings
+    tally = landing.landed.tally
+    assert (tally.read, tally.staged, tally.quarantined) == (4, 2, 2)
+    aside = pl.read_delta(str(stand.folder("events_quarantine")))
+    assert aside.height == 2
+    assert apply(stand).did_nothing
+    assert pl.read_delta(str(stand.folder("events_quarantine"))).height == 2
+
+
+def test_a_file_that_grew_brings_what_is_new_in_it(make_stand: MakeStand) -> None:
+    stand = folder(make_stand)
+    put(stand, "1.jsonl", event(1), event(1))
+    apply(stand)
+    put(stand, "1.jsonl", event(1), event(1), event(2))
+    assert apply(stand).rows == 1
+    assert stand.landed("events") == Rows({(1, "click"): 2, (2, "click"): 1})
+
+
+def test_files_that_change_between_plan_and_read_hold_nothing_up(make_stand: MakeStand) -> None:
+    stand = folder(make_stand)
+    put(stand, "1.jsonl", event(1))
+    put(stand, "2.jsonl", event(2))
+    plan_only(stand)
+    put(stand, "1.jsonl", event(1), event(10))
+    (stand.root / "data/events/2.jsonl").unlink()
+    apply(stand)
+    assert stand.landed("events") == Rows({(1, "click"): 1, (10, "click"): 1})
+    assert apply(stand).did_nothing
+
+
+def plan_only(stand: Stand) -> None:
+    """What a run leaves behind that was cut off after its plan."""
+    project = stand.project()
+    spec = project.pipelines["events"].spec
+    with wiring.equipment(stand.settings, project) as parts:
+        facts = gather(spec, parts.connector(spec), parts.catalog).facts
+        parts.catalog.register(Pipeline(spec.id, parallelism=2))
+        assert parts.catalog.add_chunks(make_plan([facts]).new_chunks) == 2

@@ -1,0 +1,93 @@
+"""A PostgreSQL table is read in parallel chunks of one moment, streams, and arrives exactly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from flow.stand import Rows, Stand
+from hakiri.model.ledger import Phase
+from hakiri.run.journal import EventKind
+
+MakeStand = Callable[[Mapping[str, str]], Stand]
+
+PIPELINE = """\
+id = "sales"
+source = { connector = "postgres", config = { url = "${secret:SALES_DSN}", piece_rows = 30000 } }
+secrets = ["SALES_DSN"]
+tables = [{ name = "SCHEMA.orders", primary_key = ["id"] }]
+incremental = { column = "changed_at", lag = "5m" }
+load = { mode = "upsert" }
+backfill = { parallelism = 4 }
+"""
+CREATE = """
+CREATE TABLE orders (
+    id bigint PRIMARY KEY, amount numeric(12, 2) NOT NULL, note text, changed_at timestamptz NOT NULL
+)
+"""
+FILL = """
+INSERT INTO orders
+SELECT id, id * 1.07, CASE WHEN id % 3 = 0 THEN NULL ELSE 'note ' || id END,
+       timestamptz '2026-01-01' + id * interval '1 second'
+FROM generate_series(1, 120000) AS id
+"""
+CHANGES = [
+    "UPDATE orders SET amount = amount + 1, changed_at = '2026-02-01 00:00:00+00' WHERE id % 10000 = 0",
+    "INSERT INTO orders VALUES (120001, 0.01, 'tied', '2026-01-02 09:20:00+00')",
+    "INSERT INTO orders VALUES (120002, 99999999.99, 'later', '2026-02-01 00:00:00+00')",
+]
+TIES = "INSERT INTO orders VALUES (120003, 1, 'tied with the top', '2026-02-01 00:00:00+00')"
+
+
+@pytest.fixture
+def sales(postgres_url: str) -> Iterator[psycopg.Connection]:
+    """A connection whose schema is the test's own."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        name = f"sales_{uuid4().hex[:8]}"
+        connection.execute(f"CREATE SCHEMA {name}")
+        connection.execute(f"SET search_path TO {name}")
+        connection.execute("SET timezone TO 'UTC'")
+        yield connection
+        connection.execute(f"DROP SCHEMA {name} CASCADE")
+
+
+def at_source(sales: psycopg.Connection) -> Rows:
+    return Counter(sales.execute("SELECT id, amount, note, changed_at FROM orders").fetchall())
+
+
+def test_a_table_backfills_in_parallel_streams_and_follows_exactly(
+    make_stand: MakeStand, sales: psycopg.Connection, postgres_url: str
+) -> None:
+    (schema,) = sales.execute("SELECT current_schema()").fetchone() or ("",)
+    stand = make_stand({"pipelines/sales.toml": PIPELINE.replace("SCHEMA", schema)})
+    stand.environment["SALES_DSN"] = postgres_url
+    sales.execute(CREATE)
+    sales.execute(FILL)
+    sales.execute("ANALYZE orders")
+    table = f"{schema}.orders"
+
+    first = stand.apply()["sales"]
+    assert (first.errors, first.rows) == ((), 120_000)
+    claimed = [event for event in stand.events if event.kind is EventKind.CHUNK_CLAIMED]
+    assert len(claimed) > 1
+    assert stand.landed(table) == at_source(sales)
+    assert [one.phase for one in stand.ask(lambda catalog: catalog.pipelines())] == [Phase.STREAMING]
+
+    for statement in CHANGES:
+        sales.execute(statement)
+    assert stand.apply()["sales"].rows == 14
+    assert stand.landed(table) == at_source(sales)
+
+    version = stand.version(table)
+    assert stand.apply()["sales"].did_nothing
+    assert stand.version(table) == version
+
+    sales.execute(TIES)
+    assert stand.apply()["sales"].rows == 1
+    assert stand.landed(table) == at_source(sales)
+    told = "\n".join(path.read_text() for path in (stand.root / ".hakiri/context/journal").iterdir())
+    assert postgres_url not in told
