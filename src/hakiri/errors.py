@@ -44,7 +44,9 @@ HakiriError
 │   ├── SidecarUnfit             HK315  missing, short or corrupt
 │   ├── SnapshotChanged          HK316  the same landing, other contents
 │   ├── EpochsStale              HK317  revocations unknown for longer than allowed
-│   └── LineageTampered          HK318  the append-only record was changed behind our back
+│   ├── LineageTampered          HK318  the append-only record was changed behind our back
+│   ├── CatalogBehind            HK319  a table carries landings that the catalog does not know
+│   └── CatalogDisagrees         HK320  the catalog and a table's log tell two stories
 ├── SourceError                  HK4xx  a source, as a connector meets it
 │   ├── SourceUnreachable        HK401  (retried)
 │   ├── SourceRefused            HK402  a login or a right that is not there
@@ -60,7 +62,8 @@ HakiriError
 │   └── ConnectorUnusable        HK412  not installed, or broken
 ├── ContextError                 HK5xx  where tables live
 │   ├── NotWritable              HK501
-│   └── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
+│   ├── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
+│   └── RetentionUnfit           HK503  a retention that would meet attempts still being written
 ├── PlanError                    HK6xx  what is to be read, before anything is
 │   ├── PlanMoved                HK601  what a sealed plan rests on is no longer so
 │   ├── CursorColumnMissing      HK602
@@ -71,6 +74,14 @@ HakiriError
 │   ├── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
 │   ├── FeatureUnavailable       HK608  a manifest asks for what this release does not carry out
 │   └── SchemaDrift              HK609  a strict pipeline, and a source with another schema than the table's
+├── QueryError                   HK65x  a question about what there is
+│   ├── UnknownTable             HK651  a name that no landed table has
+│   ├── QueryRefused             HK652  SQL that is not understood, or does more than ask
+│   ├── QueryFailed              HK653  a question that has no answer
+│   ├── TableUnreadable          HK654  a landed table that only Spark can read
+│   ├── RunNotFound              HK655
+│   ├── RunAmbiguous             HK656  the beginning of several ids
+│   └── TableNotLanded           HK657  declared, and not made yet
 ├── ExtractError                 HK7xx  rows, between their source and their stage
 │   ├── RowRuleBroken            HK701  a rule that aborts
 │   ├── RuleUnfit                HK702  a rule that cannot judge its column
@@ -848,6 +859,44 @@ class LineageTampered(CatalogError):
         return "nothing more is appended to it; restore the table from a backup, or accept the loss and recreate it"
 
 
+@dataclass(eq=False, kw_only=True)
+class CatalogBehind(CatalogError):
+    """A table carries landings that the catalog does not know: the catalog was lost, or is another one."""
+
+    code = "HK319"
+    pipeline: str
+    table: str
+    found: int
+    known: int
+
+    def message(self) -> str:
+        return (
+            f"`{self.table}` of `{self.pipeline}` carries landing {self.found}, and the catalog knows of {self.known}"
+        )
+
+    def help(self) -> str:
+        return "if the catalog was lost, `hakiri catalog rebuild` writes it again from the tables"
+
+
+@dataclass(eq=False, kw_only=True)
+class CatalogDisagrees(CatalogError):
+    """The catalog has something else for a table than the table's own log."""
+
+    code = "HK320"
+    pipeline: str
+    table: str
+    reason: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return f"`{self.table}` of `{self.pipeline}`: {self.reason}"
+
+    def help(self) -> str:
+        return (
+            self.advice or "nothing was written for it; a rebuild is for a catalog that was lost, not for another one"
+        )
+
+
 # --- sources -----------------------------------------------------------------------------------
 
 
@@ -1083,6 +1132,21 @@ class NoLocalCatalog(ContextError):
         return "set `path` under `[catalog]`, or use the postgres backend"
 
 
+@dataclass(eq=False, kw_only=True)
+class RetentionUnfit(ContextError):
+    """A retention that is none, or so short that a sweep would meet attempts that are being written."""
+
+    code = "HK503"
+    retention: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.retention}` is no retention: {self.reason}"
+
+    def help(self) -> str:
+        return "keep leftovers for some days, as `--retention 7d` does"
+
+
 # --- plans -------------------------------------------------------------------------------------
 
 
@@ -1238,6 +1302,120 @@ class SchemaDrift(TablePlanError):
 
     def help(self) -> str:
         return 'mend the source, or let the table follow it with `schema = "evolve"`'
+
+
+# --- questions ---------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class QueryError(HakiriError):
+    """A question about what there is that cannot be answered as it was asked."""
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownTable(QueryError):
+    """A name that no landed table has."""
+
+    code = "HK651"
+    table: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"there is no table `{self.table}`"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        shown = ", ".join(self.known[:_SHOWN_NAMES])
+        return f"there are: {shown}" if shown else "no table has landed yet; `hakiri apply` lands them"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableNotLanded(QueryError):
+    """A table of a manifest that no run has made yet."""
+
+    code = "HK657"
+    table: str
+
+    def message(self) -> str:
+        return f"`{self.table}` has not landed yet"
+
+    def help(self) -> str:
+        return "`hakiri apply` lands it"
+
+
+@dataclass(eq=False, kw_only=True)
+class QueryRefused(QueryError):
+    """SQL that is not understood, or that would do more than ask."""
+
+    code = "HK652"
+    reason: str
+
+    def message(self) -> str:
+        return f"this query is refused: {self.reason}"
+
+    def help(self) -> str:
+        return 'ask with one SELECT, like `hakiri sql "select count(*) from orders"`'
+
+
+@dataclass(eq=False, kw_only=True)
+class QueryFailed(QueryError):
+    """A question that was understood and has no answer."""
+
+    code = "HK653"
+    reason: str
+
+    def message(self) -> str:
+        return f"the query failed: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableUnreadable(QueryError):
+    """A landed table that cannot be read right without Spark."""
+
+    code = "HK654"
+    table: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.table}` cannot be read without Spark: {self.reason}"
+
+    def help(self) -> str:
+        return "read it with Spark, where it is as whole as ever"
+
+
+@dataclass(eq=False, kw_only=True)
+class RunNotFound(QueryError):
+    """A run that has no journal here."""
+
+    code = "HK655"
+    run: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"there is no journal of a run `{self.run}`"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return "`hakiri runs ID` lists the runs of a pipeline" if self.known else "nothing has run here yet"
+
+
+@dataclass(eq=False, kw_only=True)
+class RunAmbiguous(QueryError):
+    """The beginning of several run ids."""
+
+    code = "HK656"
+    run: str
+    candidates: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"{len(self.candidates)} runs begin with `{self.run}`"
+
+    def help(self) -> str:
+        return f"give more of it: {', '.join(self.candidates[:_SHOWN_NAMES])}"
 
 
 # --- rows on their way -------------------------------------------------------------------------

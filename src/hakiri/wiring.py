@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-
-from pyarrow.fs import FileSystem
 
 from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
@@ -19,9 +17,9 @@ from hakiri.engine.session import choose_kind, close_session, open_session
 from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
 from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
-from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.target import PathTarget
+from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.run.doctor import Look
@@ -35,7 +33,6 @@ from hakiri.spec.project import CatalogBackend, EngineSection
 from hakiri.spec.read import Project
 from hakiri.spec.reference import resolve
 from hakiri.stage.local import LocalFiles
-from hakiri.stage.object_store import ObjectStoreFiles
 from hakiri.stage.port import Files
 
 
@@ -138,6 +135,13 @@ def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:
     )
 
 
+def ask(sql: str, tables: Mapping[str, str]) -> Answer:
+    """The answer of landed tables to one SELECT, without a JVM. Raises QueryError."""
+    from hakiri.land.query import ask as ask_delta
+
+    return ask_delta(sql, tables)
+
+
 def tables_root(project: Project) -> str:
     """Where the Delta roots of all landed tables lie: a folder of this machine, or an address of a store."""
     context = project.spec.context.path
@@ -163,6 +167,11 @@ def _sidecars(project: Project) -> Sidecars:
 def _files(root: str) -> Files:
     if "://" not in root:
         return LocalFiles(Path(root))
+    # Loaded where a store is met: most commands start without it in half the time.
+    from pyarrow.fs import FileSystem
+
+    from hakiri.stage.object_store import ObjectStoreFiles
+
     store, folder = FileSystem.from_uri(root)
     return ObjectStoreFiles(store, folder)
 
@@ -223,6 +232,8 @@ def _say_catalog(settings: Settings, project: Project) -> str:
 
 
 def _say_source(settings: Settings, project: Project, spec: PipelineSpec) -> str:
+    from hakiri.extract.connectors.declared import source_table
+
     source = connector(settings, project, spec)
     answers = [source.probe(source_table(spec, table)) for table in spec.tables]
     return "; ".join(dict.fromkeys(answers))

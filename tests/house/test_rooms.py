@@ -43,6 +43,8 @@ MAP = {
     "land.staged_types": room("errors model spec", "pyarrow"),
     "land.statistics": room("errors model spec", "pyarrow"),
     "land.adopt": room("errors model spec", "deltalake pyarrow"),
+    "land.query": room("errors model spec", "deltalake pyarrow"),
+    "land.holding": room("errors model spec", "deltalake"),
     "land.rust": room("errors model spec", "deltalake pyarrow"),
     "land.history": room("errors model spec", "deltalake pyspark"),
     "land.quarantine": room("errors model spec", "pyarrow pyspark"),

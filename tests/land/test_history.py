@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from hakiri.errors import LandingTooLarge, ModeUnavailable
+from hakiri.errors import LandingOutOfOrder, LandingTooLarge, ModeUnavailable
 from hakiri.land.history import describe_history, landings_of, read_log
 from hakiri.land.lander import Outcome
 from hakiri.land.stamp import MAX_BYTES, from_text, stamp_of, to_text
@@ -91,6 +91,14 @@ def test_the_landing_a_table_should_carry_is_the_last_that_became_a_version() ->
 def test_a_mode_without_a_recipe_is_refused_by_name(workshop: Workshop) -> None:
     with pytest.raises(ModeUnavailable, match="cdc_mirror"):
         workshop.land_rows(order(1), mode=LoadMode.CDC_MIRROR)
+
+
+def test_a_catalog_that_counts_from_one_again_is_not_taken_for_a_replay(workshop: Workshop) -> None:
+    workshop.land(workshop.chunk([order(1)], name="0001-00001"))
+    another = replace(workshop, carried=None, number=0)
+    with pytest.raises(LandingOutOfOrder, match="already carries landing 1"):
+        another.land(another.chunk([order(2)], name="0001-00001"))
+    assert workshop.rows() == [(1, "new", 1)]
 
 
 def test_a_landing_is_adopted_again_after_the_catalog_was_rebuilt(workshop: Workshop) -> None:

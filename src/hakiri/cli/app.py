@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hakiri.cli import pipeline
+from hakiri.cli import catalog, pipeline
 from hakiri.cli.options import FullRefreshOption, JsonOption, NamesArgument, ProjectOption, VerboseOption
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 schema_app = typer.Typer(no_args_is_help=True, help="Schemas of manifests, for editors and agents.")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(schema_app, name="schema")
+app.add_typer(catalog.app, name="catalog")
 
 
 def _leave(code: int) -> None:
@@ -138,11 +139,68 @@ def status(
     name: Annotated[str | None, typer.Argument(metavar="[ID]", help="One pipeline; all of them by default.")] = None,
     project: ProjectOption = None,
     as_json: JsonOption = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Look again every two seconds, until Ctrl-C.")] = False,
 ) -> None:
-    """Show how far each pipeline is: phase, chunks, rows, latest run."""
+    """Show how far each pipeline is: phase, chunks, rows, speed, latest run."""
     from hakiri.cli.status import tell_status
 
-    tell_status(name, project, as_json=as_json)
+    tell_status(name, project, as_json=as_json, watch=watch)
+
+
+@app.command(epilog="Example: hakiri runs shop --limit 5")
+def runs(
+    name: pipeline.IdArgument,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many to show.")] = 20,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List a pipeline's latest runs, newest first."""
+    from hakiri.cli.runs import list_runs
+
+    list_runs(name, project, limit=limit, as_json=as_json)
+
+
+@app.command(epilog="Example: hakiri journal RUN --json")
+def journal(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id, or the beginning of it.")],
+    project: ProjectOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the journal itself, one JSON object a line.")] = False,
+) -> None:
+    """Tell what happened in a run, and when."""
+    from hakiri.cli.runs import tell_journal
+
+    tell_journal(run, project, as_json=as_json)
+
+
+@app.command(epilog="Example: hakiri sql 'select count(*) from orders'")
+def sql(
+    query: Annotated[str, typer.Argument(metavar="SELECT", help="One SELECT; tables go by their landed names.")],
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="How many rows; 100 for people, else all.", show_default=False)
+    ] = None,
+) -> None:
+    """Ask the landed tables in SQL, without Spark."""
+    from hakiri.cli.sql import answer_sql
+
+    if as_json and as_csv:
+        raise typer.BadParameter("--json and --csv exclude each other")
+    answer_sql(query, project, limit=limit, as_json=as_json, as_csv=as_csv)
+
+
+@app.command(epilog="Example: hakiri gc --retention 30d --dry-run")
+def gc(
+    retention: Annotated[str, typer.Option("--retention", metavar="TIME", help="How long leftovers are kept.")] = "7d",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")] = False,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove what attempts that did not win have left behind."""
+    from hakiri.cli.gc import collect_leftovers
+
+    collect_leftovers(project, retention=retention, is_rehearsal=dry_run, as_json=as_json)
 
 
 @schema_app.command(epilog="Example: hakiri schema export")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from hakiri.cli import progress
 from hakiri.cli.output import plain, say, say_error, say_json
 from hakiri.errors import Recovery
 from hakiri.errors import as_json as facts
@@ -43,8 +44,12 @@ def apply_project(
     specs = choose_pipelines(found, names or (sealed.pipelines if sealed else ()))
     wish = Wish(is_full_refresh=is_full_refresh, retries_failed=retries_failed, sealed=sealed)
     stop = Stop()
-    with equipment(settings, found) as parts, _interruptible(stop):
-        results = apply(parts, specs, wish=wish, stop=stop)
+    with (
+        equipment(settings, found) as parts,
+        _interruptible(stop),
+        progress.show(parts.clock, enabled=not as_json) as listener,
+    ):
+        results = apply(parts, specs, wish=wish, stop=stop, listener=listener)
     if stop.is_asked:
         close_engine()  # a task that did not hear the request ends with its session
     if as_json:

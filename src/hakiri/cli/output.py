@@ -11,6 +11,7 @@ from hakiri.errors import HakiriError, mask, render
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 
 def say(text: str = "") -> None:
@@ -31,13 +32,18 @@ def say_json(value: Any) -> None:
 
 def say_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows under heads."""
+    console().print(table_of(heads, rows))
+
+
+def table_of(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Rows under heads."""
     from rich import box
     from rich.table import Table
 
     table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for row in rows:
         table.add_row(*(mask(cell) for cell in row))
-    console().print(table)
+    return table
 
 
 def plain(text: str) -> str:

@@ -1,34 +1,98 @@
-"""`hakiri status`: how far each pipeline is."""
+"""`hakiri status`: how far each pipeline is and how fast, once or again and again."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hakiri.cli.output import say_json, say_table
+from hakiri.cli.output import console, plain, say, say_json, say_table, table_of
+from hakiri.cli.told import amount, at, span
+from hakiri.model.clock import Clock
 from hakiri.run import status as verb
 from hakiri.run.manifest import find_pipeline
 from hakiri.settings import from_environment
-from hakiri.wiring import existing_catalog, workplace
+from hakiri.wiring import clock as system_clock
+from hakiri.wiring import existing_catalog, journals, workplace
+
+WATCH_SECONDS = 2.0
+_HEADS = ("pipeline", "phase", "done", "running", "pending", "failed", "rows", "rows/s", "eta", "latest run")
+
+Look = Callable[[], list[verb.Status]]
 
 
-def tell_status(pipeline: str | None, project: Path | None, *, as_json: bool) -> None:
+def tell_status(
+    pipeline: str | None, project: Path | None, *, as_json: bool, watch: bool = False, clock: Clock | None = None
+) -> None:
+    clock = clock or system_clock()
+    look = _looker(pipeline, project, clock)
+    if watch:
+        _watch(look, clock, as_json=as_json)
+    elif as_json:
+        listed = [state.as_json() for state in look()]
+        say_json(listed[0] if pipeline else listed)
+    else:
+        say_table(_HEADS, _rows(look()))
+
+
+def _looker(pipeline: str | None, project: Path | None, clock: Clock) -> Look:
     settings = from_environment(project=project)
     found = workplace(settings).read()
-    names = [find_pipeline(found, pipeline).spec.id] if pipeline else list(found.pipelines)
-    with existing_catalog(settings, found) as catalog:
-        states = verb.status(catalog, names)
-    if as_json:
-        listed = [state.as_json() for state in states]
-        say_json(listed[0] if pipeline else listed)
+    chosen = [find_pipeline(found, pipeline)] if pipeline else list(found.pipelines.values())
+    specs = [one.spec for one in chosen]
+
+    def look() -> list[verb.Status]:
+        with existing_catalog(settings, found) as catalog:
+            return verb.status(catalog, specs, journals=journals(found), now=clock.now())
+
+    return look
+
+
+def _watch(look: Look, clock: Clock, *, as_json: bool) -> None:
+    """Look again and again, until Ctrl-C."""
+    try:
+        if as_json or not sys.stdout.isatty():
+            _print_forever(look, clock, as_json=as_json)
+        _redraw_forever(look, clock)
+    except KeyboardInterrupt:
         return
-    say_table(
-        ["pipeline", "phase", "done", "running", "pending", "failed", "rows", "latest run"],
-        [_row(state) for state in states],
-    )
+
+
+def _print_forever(look: Look, clock: Clock, *, as_json: bool) -> None:
+    while True:
+        for state in look():
+            if as_json:
+                sys.stdout.write(json.dumps(state.as_json(), ensure_ascii=False) + "\n")
+            else:
+                say(plain(f"{at(clock.now())} {_line(state)}"))
+        sys.stdout.flush()
+        clock.sleep(WATCH_SECONDS)
+
+
+def _redraw_forever(look: Look, clock: Clock) -> None:
+    from rich.live import Live
+
+    with Live(table_of(_HEADS, _rows(look())), console=console(), auto_refresh=False) as live:
+        while True:
+            clock.sleep(WATCH_SECONDS)
+            live.update(table_of(_HEADS, _rows(look())), refresh=True)
+
+
+def _rows(states: Sequence[verb.Status]) -> list[list[str]]:
+    return [_row(state) for state in states]
 
 
 def _row(state: verb.Status) -> list[str]:
-    counts = state.progress
+    counts, speed = state.progress, state.speed
     latest = f"{state.latest.status}, {state.latest.started_at:%Y-%m-%d %H:%M}" if state.latest else "-"
     numbers = (counts.done, counts.running, counts.pending + counts.waiting, counts.failed, counts.rows)
-    return [state.pipeline, state.phase.value, *(f"{number:,}" for number in numbers), latest]
+    pace = (amount(speed.rows_per_sec), span(speed.eta_seconds))
+    return [state.pipeline, state.phase.value, *(f"{number:,}" for number in numbers), *pace, latest]
+
+
+def _line(state: verb.Status) -> str:
+    counts, speed = state.progress, state.speed
+    chunks = f"{counts.done:,}/{counts.total:,} chunks, {counts.running:,} running, {counts.failed:,} failed"
+    pace = f"{amount(counts.rows)} rows, {amount(speed.rows_per_sec)} rows/s, eta {span(speed.eta_seconds)}"
+    return f"{state.pipeline}: {state.phase.value}, {chunks}, {pace}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deltalake import DeltaTable
 
 from hakiri.land.stamp import Mark, from_text
-from hakiri.land.target import Target, sql_name
+from hakiri.land.target import Target, folder_of, sql_name
 from hakiri.model.ledger import Landing, LandingStatus
 
 if TYPE_CHECKING:
@@ -50,6 +50,18 @@ class LandedCommit:
             version=self.version,
             cursor=stamp.cursor,
         )
+
+
+def read_commits(target: Target, spark: Callable[[], SparkSession]) -> tuple[Commit, ...]:
+    """Every commit that the table's log still tells of, newest first; none where there is no table.
+
+    The session is asked for only if the table lies elsewhere than on this disk.
+    """
+    folder = folder_of(target)
+    if folder is not None:
+        return read_log(folder) if DeltaTable.is_deltatable(str(folder)) else ()
+    session = spark()
+    return describe_history(session, target) if session.catalog.tableExists(sql_name(target)) else ()
 
 
 def read_log(folder: Path, *, limit: int | None = None) -> tuple[Commit, ...]:

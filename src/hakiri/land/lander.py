@@ -14,7 +14,7 @@ from hakiri.land.history import Commit, landings_of
 from hakiri.land.recipe import LandRequest, Recipe
 from hakiri.land.rust import RustTable
 from hakiri.land.spark import SparkTable
-from hakiri.land.stamp import app_id
+from hakiri.land.stamp import Stamp, app_id
 from hakiri.land.standing import Standing, Turn, turn
 from hakiri.land.target import folder_of
 from hakiri.land.types import Struct
@@ -185,8 +185,22 @@ def _find(request: LandRequest, table: _Table, since: int, schema: Struct) -> La
                 table=request.landing.table.table, expected=number, found=number, reason="it was restored to before it"
             )
         if one.mark.stamp.number == number:
+            _require_ours(request, one.mark.stamp)
             return Landed(Outcome.REPLAYED, one.version, one.mark.tally, schema)
     return None
+
+
+def _require_ours(request: LandRequest, found: Stamp) -> None:
+    """A number alone makes no replay: a catalog that was lost counts from 1 again, and its rows are others."""
+    named = {(chunk.chunk, chunk.generation) for chunk in request.landing.chunks}
+    runs = {chunk.run for chunk in request.chunks}
+    if (named, runs) != ({(chunk.chunk, chunk.generation) for chunk in found.chunks}, set(found.runs)):
+        raise LandingOutOfOrder(
+            table=request.landing.table.table,
+            number=request.landing.number,
+            expected=0 if request.carried is None else request.carried.number,
+            found=found.number,
+        )
 
 
 def _settle(recipe: Recipe, rows: int) -> Tally:

@@ -78,3 +78,4 @@ class StagedChunk:
     cursor_low: KeyValue | None = None
     cursor_high: KeyValue | None = None
     content: Content | None = None  # of the staged rows; None where nobody asked
+    predicate: str = ""  # what the chunk read, as it was planned: a catalog that was lost learns it from here

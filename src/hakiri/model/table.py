@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +51,6 @@ class TableSchema:
 
     def select(self, names: tuple[str, ...]) -> pa.Schema:
         """The fields with these names, in this order; KeyError for a name that is not there."""
+        import pyarrow as pa
+
         return pa.schema([self.columns.field(name) for name in names])

@@ -44,6 +44,8 @@ class Extraction:
     read: ChunkRead
     files: Files
     attempt: Attempt
+    predicate: str
+    """What the chunk reads, as it was planned."""
     ingested_at: datetime
     rules: tuple[AnyRowRule, ...] = ()
     tells_content: bool = False
@@ -62,6 +64,7 @@ class Extraction:
                 cursor_low=extracted.cursor_low,
                 cursor_high=extracted.cursor_high,
                 content=extracted.content,
+                predicate=self.predicate,
             )
         sealed = Seal(
             path=staged.folder,

@@ -6,20 +6,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hakiri.errors import EditRefused, PipelineNotFound, ProjectNotFound
 from hakiri.model.connector import Connectors
 from hakiri.model.edited import Edited
 from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
-from hakiri.spec.edit import Editor
 from hakiri.spec.faults import guess
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import PROJECT_FILE, Definition, Project, find_project, read_project, shown_path
 from hakiri.spec.schema import schemas
-from hakiri.spec.toml_text import render_table
 from hakiri.spec.write import replace_file
+
+if TYPE_CHECKING:
+    from hakiri.spec.edit import Editor
 
 SCHEMA_FOLDER = Path(".hakiri/schema")
 
@@ -47,6 +48,8 @@ class Workplace:
         return read_project(self.root(), connectors=self.connectors, shown_from=self.cwd)
 
     def editor(self) -> Editor:
+        from hakiri.spec.edit import Editor  # only a change needs what keeps comments
+
         return Editor(root=self.root(), connectors=self.connectors, shown_from=self.cwd)
 
 
@@ -92,6 +95,8 @@ def spell_out(definition: Definition) -> dict[str, Any]:
 
 def as_toml(definition: Definition) -> str:
     """The pipeline as it is written, in TOML."""
+    from hakiri.spec.toml_text import render_table
+
     return render_table(definition.written.data)
 
 

@@ -1,27 +1,45 @@
-"""How far each pipeline is, as the catalog tells it, without a JVM."""
+"""How far each pipeline is and how fast, as the catalog and the journal tell it, without a JVM."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from hakiri.catalog.port import Catalog
 from hakiri.model.chunk import Progress
-from hakiri.model.ledger import Phase, Pipeline, Run
+from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
+from hakiri.run.journal import Event, journal_path, read_journal
+from hakiri.run.pace import claimed_since, pace_of
+from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.rate import Rate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """How a run under way is getting on; None is not known here."""
+
+    rows_per_sec: float | None = None
+    bytes_per_sec: float | None = None
+    eta_seconds: float | None = None
+    budget_consumed: float | None = None
+    """How much of the rate budget its window has taken so far, as a share of 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
-    """One pipeline: its phase, its chunks, and its latest run."""
+    """One pipeline: its phase, its chunks, its latest run and how fast that is."""
 
     pipeline: str
     phase: Phase
     progress: Progress
     latest: Run | None
+    rate_budget: Rate | None = None
+    speed: Speed = Speed()
 
     def as_json(self) -> dict[str, object]:
-        counts = self.progress
+        counts, speed = self.progress, self.speed
         return {
             "pipeline_id": self.pipeline,
             "phase": self.phase.value,
@@ -33,37 +51,87 @@ class Status:
                 "failed": counts.failed,
                 "total": counts.total,
             },
+            "throughput": {"rows_per_sec": _round(speed.rows_per_sec), "bytes_per_sec": _round(speed.bytes_per_sec)},
+            "eta_seconds": _round(speed.eta_seconds),
+            "started_at": _text(self.latest.started_at if self.latest else None),
+            "rate_budget": str(self.rate_budget) if self.rate_budget else None,
+            "rate_budget_consumed_pct": _round(speed.budget_consumed, of=100),
             "rows": counts.rows,
             "bytes": counts.bytes,
-            "started_at": _text(self.latest.started_at if self.latest else None),
             "latest_run": self.latest.run if self.latest else None,
             "latest_status": self.latest.status.value if self.latest else None,
         }
 
 
-def status(catalog: Catalog | None, pipelines: Sequence[str]) -> list[Status]:
+def status(
+    catalog: Catalog | None, pipelines: Sequence[PipelineSpec], *, journals: Path, now: datetime
+) -> list[Status]:
     """The status of these pipelines, in this order. One that the catalog has never seen is still being planned.
 
-    `catalog` is None where there is none yet.
+    `catalog` is None where there is none yet. `journals` is the folder they are kept in; how fast a run is can be told
+    only where its journal can be read.
     """
     if catalog is None:
-        return [_unseen(name) for name in pipelines]
+        return [_unseen(spec) for spec in pipelines]
     known = {one.pipeline: one for one in catalog.pipelines()}
-    wanted = pipelines[0] if len(pipelines) == 1 else None
+    wanted = pipelines[0].id if len(pipelines) == 1 else None
     counts = {one.pipeline: one for one in catalog.progress(wanted)}
-    return [_status(catalog, name, known.get(name), counts) for name in pipelines]
+    return [_status(catalog, spec, known.get(spec.id), counts, journals, now) for spec in pipelines]
 
 
-def _status(catalog: Catalog, name: str, known: Pipeline | None, counts: dict[str, Progress]) -> Status:
+def _status(
+    catalog: Catalog,
+    spec: PipelineSpec,
+    known: Pipeline | None,
+    counts: dict[str, Progress],
+    journals: Path,
+    now: datetime,
+) -> Status:
     if known is None:
-        return _unseen(name)
-    runs = catalog.runs(name, limit=1)
-    return Status(name, known.phase, counts.get(name, Progress(name)), runs[0] if runs else None)
+        return _unseen(spec)
+    latest = next(iter(catalog.runs(spec.id, limit=1)), None)
+    progress, budget = counts.get(spec.id, Progress(spec.id)), spec.backfill.rate_budget
+    speed = _speed(_events(journals, latest), progress, budget, now)
+    return Status(spec.id, known.phase, progress, latest, budget, speed)
 
 
-def _unseen(name: str) -> Status:
-    return Status(name, Phase.PLANNING, Progress(name), None)
+def _unseen(spec: PipelineSpec) -> Status:
+    return Status(spec.id, Phase.PLANNING, Progress(spec.id), None, spec.backfill.rate_budget)
+
+
+def _events(journals: Path, latest: Run | None) -> tuple[Event, ...]:
+    """The events of a run that is under way, as far as its journal is here."""
+    if latest is None or latest.status is not RunStatus.RUNNING:
+        return ()
+    try:
+        return read_journal(journal_path(journals, latest.run))
+    except OSError:
+        return ()
+
+
+def _speed(events: tuple[Event, ...], progress: Progress, budget: Rate | None, now: datetime) -> Speed:
+    left = progress.pending + progress.running + progress.waiting
+    is_caught_up = progress.total > 0 and left == 0
+    if not events:
+        return Speed(eta_seconds=0.0 if is_caught_up else None)
+    pace = pace_of(events)
+    return Speed(
+        rows_per_sec=pace.rows_per_second(now),
+        bytes_per_sec=pace.bytes_per_second(now),
+        eta_seconds=pace.eta_seconds(now, left=left) if progress.total else None,
+        budget_consumed=_consumed(events, budget, now),
+    )
+
+
+def _consumed(events: tuple[Event, ...], budget: Rate | None, now: datetime) -> float | None:
+    if budget is None:
+        return None
+    return claimed_since(events, now - timedelta(seconds=budget.seconds)) / budget.requests
+
+
+def _round(number: float | None, *, of: int = 1) -> int | None:
+    return None if number is None else round(number * of)
 
 
 def _text(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else None

@@ -167,6 +167,7 @@ class Work:
             read=ChunkRead(self._source.schemas[key.table], reading.span, since=reading.since),
             files=place.files,
             attempt=Attempt(errand.run, str(errand.equipment.node), key, lease.attempt),
+            predicate=lease.chunk.predicate,
             ingested_at=errand.equipment.clock.now(),
             rules=errand.spec.quality.row_level,
             tells_content=reading.replaces or replaces_table(errand.spec, table),

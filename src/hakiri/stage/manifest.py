@@ -39,6 +39,7 @@ def to_json(staged: StagedChunk) -> str:
         "cursor_low": _bound_to_plain(staged.cursor_low),
         "cursor_high": _bound_to_plain(staged.cursor_high),
         "content": staged.content and asdict(staged.content),
+        "predicate": staged.predicate,
         "schema": to_delta(staged.schema),
     }
     return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -95,6 +96,7 @@ def _from_plain(plain: dict[str, Any]) -> StagedChunk:
         cursor_low=_bound_from_plain(plain["cursor_low"]),
         cursor_high=_bound_from_plain(plain["cursor_high"]),
         content=Content(**plain["content"]) if plain["content"] else None,
+        predicate=plain.get("predicate", ""),
     )
 
 

@@ -22,6 +22,7 @@ def seal(
     cursor_low: KeyValue | None = None,
     cursor_high: KeyValue | None = None,
     content: Content | None = None,
+    predicate: str = "",
 ) -> StagedChunk:
     """End the attempt and make it durable; only then may the catalog hear of it. An attempt is sealed once.
 
@@ -47,6 +48,7 @@ def seal(
         cursor_low=cursor_low,
         cursor_high=cursor_high,
         content=content,
+        predicate=predicate,
     )
     _write_manifest(writer.files, attempt.manifest, staged)
     # From the inside out: a name becomes durable only after what it leads to. All of them, because a folder that was

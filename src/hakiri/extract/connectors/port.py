@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Protocol, runtime_checkable
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from hakiri.errors import SourceError
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, Survey
 from hakiri.model.span import Span
 from hakiri.model.table import SourceTable, TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Connector(Protocol):

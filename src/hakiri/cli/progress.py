@@ -1,0 +1,135 @@
+"""While a run works, a person sees how far it is: a display that moves on a terminal, plain lines in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from hakiri.cli.output import console, plain, table_of
+from hakiri.cli.told import amount, at, span, tell
+from hakiri.errors import mask
+from hakiri.model.clock import Clock
+from hakiri.run.journal import Event, EventKind, Listener
+from hakiri.run.pace import Doing, Pace
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+EVERY = timedelta(seconds=1)
+"""A pipeline's staged chunks are told of at most this often in plain lines."""
+
+_HEADS = ("pipeline", "now", "chunks", "rows", "rows/s", "left")
+_QUIET = frozenset(
+    {EventKind.CHUNK_CLAIMED, EventKind.CHUNK_RELEASED, EventKind.LANDING_RESERVED, EventKind.CURSOR_MOVED}
+)
+_TROUBLE = frozenset(
+    {EventKind.CHUNK_FAILED, EventKind.TABLE_FAILED, EventKind.RETRYING, EventKind.STOPPING, EventKind.CHUNK_LOST}
+)
+
+
+@contextmanager
+def show(clock: Clock, *, enabled: bool = True) -> Iterator[Listener]:
+    """Tell of every event that the listener is given, from whatever thread, until the block ends."""
+    if not enabled:
+        yield lambda _: None
+        return
+    if not sys.stdout.isatty():
+        yield Lines(console()).hear
+        return
+    from rich.live import Live
+
+    board = Board(clock, console())
+    with Live(get_renderable=board.table, console=board.console, refresh_per_second=4):
+        yield board.hear
+
+
+class Lines:
+    """One line for each event that means something to a person; of many staged chunks, one line a second."""
+
+    def __init__(self, out: Console) -> None:
+        self._out = out
+        self._lock = Lock()
+        self._paces: dict[str, Pace] = {}
+        self._told_at: dict[str, datetime] = {}
+        self._untold: dict[str, Event] = {}
+
+    def hear(self, event: Event) -> None:
+        with self._lock:
+            pace = self._paces[event.pipeline] = self._paces.get(event.pipeline, Pace()).after(event)
+            if event.kind is EventKind.CHUNK_STAGED:
+                self._hear_staged(event, pace)
+            elif event.kind not in _QUIET:
+                self._tell_held(event.pipeline, pace)
+                self._print(event, tell(event))
+
+    def _hear_staged(self, event: Event, pace: Pace) -> None:
+        before = self._told_at.get(event.pipeline)
+        self._untold[event.pipeline] = event
+        if pace.left == 0 or before is None or event.at - before >= EVERY:
+            self._told_at[event.pipeline] = event.at
+            self._tell_held(event.pipeline, pace)
+
+    def _tell_held(self, pipeline: str, pace: Pace) -> None:
+        """The last staged chunk is told of before whatever comes after it."""
+        if event := self._untold.pop(pipeline, None):
+            speed, eta = pace.rows_per_second(event.at), pace.eta_seconds(event.at)
+            left = f", {span(eta)} left" if eta else ""
+            self._print(event, f"{tell(event)}; {pace.done}/{pace.total} chunks, {amount(speed)} rows/s{left}")
+
+    def _print(self, event: Event, said: str) -> None:
+        line = f"{at(event.at)} {event.pipeline}: {said}"
+        self._out.print(mask(line), markup=False, highlight=False, soft_wrap=True)
+
+
+class Board:
+    """One moving line for each pipeline, and above them what went wrong."""
+
+    def __init__(self, clock: Clock, out: Console) -> None:
+        self.console = out
+        self._clock = clock
+        self._lock = Lock()
+        self._paces: dict[str, Pace] = {}
+        self._ended: dict[str, datetime] = {}
+
+    def hear(self, event: Event) -> None:
+        with self._lock:
+            self._paces[event.pipeline] = self._paces.get(event.pipeline, Pace()).after(event)
+            if event.kind is EventKind.RUN_ENDED:
+                self._ended[event.pipeline] = event.at
+        if event.kind in _TROUBLE:
+            said = plain(mask(f"{event.pipeline}: {tell(event)}"))
+            self.console.print(f"[yellow]{said}[/yellow]", highlight=False, soft_wrap=True)
+
+    def table(self) -> Table:
+        """The display as it is now."""
+        with self._lock:
+            paces = dict(self._paces)
+        return table_of(_HEADS, [(plain(name), *self._cells(name, pace)) for name, pace in paces.items()])
+
+    def _cells(self, name: str, pace: Pace) -> tuple[str, ...]:
+        now = self._ended.get(name) or self._clock.now()
+        left = "-" if pace.doing is Doing.ENDED else span(pace.eta_seconds(now) if pace.total else None)
+        return (
+            _state(pace),
+            f"{_bar(pace)} {pace.done:,}/{pace.total:,}",
+            amount(pace.rows),
+            amount(pace.rows_per_second(now)),
+            left,
+        )
+
+
+def _state(pace: Pace) -> str:
+    if pace.outcome is None:
+        return pace.doing.value
+    colour = {"succeeded": "green", "failed": "red"}.get(pace.outcome, "yellow")
+    return f"[{colour}]{plain(pace.outcome)}[/{colour}]"
+
+
+def _bar(pace: Pace, *, width: int = 20) -> str:
+    filled = width * pace.done // pace.total if pace.total else 0
+    return f"[green]{'━' * filled}[/green][dim]{'━' * (width - filled)}[/dim]"

@@ -1,0 +1,72 @@
+"""`hakiri sql`: landed tables asked in SQL, answered as a table, as JSON or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from hakiri.cli.output import plain, say, say_json, say_table
+from hakiri.errors import mask
+from hakiri.model.answer import Answer, Value
+from hakiri.run.query import query
+from hakiri.settings import from_environment
+from hakiri.wiring import ask, place, workplace
+
+SHOWN_ROWS = 100
+
+
+def answer_sql(sql: str, project: Path | None, *, limit: int | None, as_json: bool, as_csv: bool) -> None:
+    found = workplace(from_environment(project=project)).read()
+    specs = [one.spec for one in found.pipelines.values()]
+    answer = query(sql, specs, place=partial(place, found), ask=ask)
+    if limit is None and not (as_json or as_csv):
+        limit = SHOWN_ROWS
+    rows = answer.rows if limit is None else islice(answer.rows, limit)
+    if as_json:
+        names = _distinct(answer.columns)
+        say_json([dict(zip(names, row, strict=True)) for row in rows])
+    elif as_csv:
+        _write_csv(answer.columns, rows)
+    else:
+        _show(answer.columns, list(rows))
+    if limit is not None and _has_more(answer):
+        note = f"cut after {limit:,} rows; --limit N shows more"
+        say(f"[dim]{note}[/dim]") if not (as_json or as_csv) else sys.stderr.write(f"{note}\n")
+
+
+def _show(columns: Sequence[str], rows: list[tuple[Value, ...]]) -> None:
+    say_table([plain(name) for name in columns], [[plain(_text(value, null="NULL")) for value in row] for row in rows])
+    say(f"[dim]{len(rows):,} {'row' if len(rows) == 1 else 'rows'}[/dim]")
+
+
+def _write_csv(columns: Sequence[str], rows: Iterator[tuple[Value, ...]]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([mask(_text(value, null="")) for value in row])
+
+
+def _has_more(answer: Answer) -> bool:
+    return next(answer.rows, None) is not None
+
+
+def _text(value: Value, *, null: str) -> str:
+    match value:
+        case None:
+            return null
+        case str():
+            return value
+        case bool() | list() | dict():
+            return json.dumps(value, ensure_ascii=False)
+        case _:
+            return str(value)
+
+
+def _distinct(columns: Sequence[str]) -> list[str]:
+    """The names as keys of one object: of two alike, the second has its place behind it."""
+    return [name if name not in columns[:index] else f"{name}_{index + 1}" for index, name in enumerate(columns)]

@@ -1,0 +1,134 @@
+"""Landed tables answer SQL without a JVM, exactly, and one that cannot be read right is not read at all."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from hakiri.errors import QueryError, QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
+from hakiri.land.question import understand
+from hakiri.model.answer import Answer, Value
+from hakiri.spec.faults import guess
+
+READABLE = frozenset({"timestampNtz", "columnMapping", "deletionVectors", "v2Checkpoint", "vacuumProtocolCheck"})
+"""The features of a table that the reader has been seen to read right."""
+
+_MAX_REASON = 500
+_NOT_FOUND = re.compile(r"table '(?:datafusion\.)?(?:public\.)?(?P<name>.*?)' not found")
+_MISUNDERSTOOD = ("SQL error", "Schema error", "Error during planning", "This feature is not implemented")
+
+
+def ask(sql: str, tables: Mapping[str, str]) -> Answer:
+    """The answer to one SELECT over tables by name, each given with its path or address. Only those named are opened.
+
+    Raises QueryRefused, QueryFailed, UnknownTable, TableNotLanded or TableUnreadable; the answer's rows may raise
+    QueryFailed while they are read. A repeat asks again.
+    """
+    question = understand(sql, tables)
+    builder = QueryBuilder()
+    for name in question.tables:
+        escaped = name.replace('"', '""')
+        builder.register(f'"{escaped}"', _open(name, tables[name]))
+    try:
+        reader = pa.RecordBatchReader.from_stream(builder.execute(question.sql))
+    except DeltaError as error:
+        raise _translated(error, sql, tables) from error
+    return Answer(tuple(reader.schema.names), _rows(reader))
+
+
+def _open(name: str, path: str) -> DeltaTable:
+    try:
+        table = DeltaTable(path)
+        protocol = table.protocol()
+    except TableNotFoundError as error:
+        raise TableNotLanded(table=name) from error
+    except (DeltaError, OSError) as error:
+        raise TableUnreadable(table=name, reason=_reason(error)) from error
+    if strange := sorted(set(protocol.reader_features or ()) - READABLE):
+        raise TableUnreadable(table=name, reason=f"it uses {', '.join(strange)}")
+    return table
+
+
+def _translated(error: Exception, sql: str, tables: Mapping[str, str]) -> QueryError:
+    said = str(error)
+    if found := _NOT_FOUND.search(said):
+        return _unknown(found["name"], sql, tables)
+    if said.startswith(_MISUNDERSTOOD):
+        return QueryRefused(reason=_reason(error))
+    return QueryFailed(reason=_reason(error))
+
+
+def _unknown(name: str, sql: str, tables: Mapping[str, str]) -> UnknownTable:
+    # `public` is where the reader looks for a name without dots, so it says it in both cases.
+    written = f"public.{name}" if f"public.{name}" in sql.lower() else name
+    landed = tuple(sorted(known for known, path in tables.items() if DeltaTable.is_deltatable(path)))
+    return UnknownTable(table=written, known=landed, guess=guess(written, tables))
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:_MAX_REASON]
+
+
+def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Value, ...]]:
+    while (batch := _next(reader)) is not None:
+        columns = [_values(column) for column in batch.columns]
+        yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows
+
+
+def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+    except (pa.ArrowException, OSError) as error:
+        raise QueryFailed(reason=_reason(error)) from error
+
+
+def _values(column: pa.Array) -> list[Value]:
+    """The column's values, exact. Instants are written by Arrow, which knows years that Python does not."""
+    if pa.types.is_timestamp(column.type):
+        return [None if text is None else _instant(text) for text in column.cast(pa.string()).to_pylist()]
+    if pa.types.is_date(column.type):
+        return list(column.cast(pa.string()).to_pylist())
+    return [_plain(value) for value in column.to_pylist()]
+
+
+def _instant(text: str) -> str:
+    """`2026-05-12 08:14:00.500000Z` as `2026-05-12T08:14:00.5Z`."""
+    return _FRACTION.sub(lambda found: found[1].rstrip("0").rstrip("."), text.replace(" ", "T", 1))
+
+
+def _plain(value: Any) -> Value:
+    for kinds, write in _WRITERS:
+        if isinstance(value, kinds):
+            return write(value)
+    return None if value is None else str(value)
+
+
+def _struct(value: dict[str, Any]) -> Value:
+    return {name: _plain(inner) for name, inner in value.items()}
+
+
+def _list(value: list[Any]) -> Value:
+    return [_plain(inner) for inner in value]
+
+
+_FRACTION = re.compile(r"(\.\d+)")
+_WRITERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Value]], ...] = (
+    ((bool, int, str), lambda value: value),
+    (float, lambda value: value if math.isfinite(value) else str(value)),
+    (Decimal, lambda value: format(value, "f")),
+    (datetime, lambda value: value.isoformat().replace("+00:00", "Z")),
+    ((date, time), lambda value: value.isoformat()),
+    (bytes, lambda value: f"0x{value.hex()}"),
+    (dict, _struct),
+    ((list, tuple), _list),
+)

@@ -1,0 +1,173 @@
+"""Leftovers of attempts that did not win go once they are old; what any table or landing rests on never does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import unquote
+
+from hakiri.catalog.port import Catalog
+from hakiri.errors import CatalogBehind, RetentionUnfit
+from hakiri.land.holding import Holding, holding
+from hakiri.land.stamp import app_id
+from hakiri.land.target import PathTarget
+from hakiri.model.chunk import ChunkKey, ChunkStatus, TableKey
+from hakiri.model.ledger import Landing, LandingStatus
+from hakiri.run.equipment import Place
+from hakiri.spec.duration import parse_duration
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.stage.layout import RUNS, Attempt
+from hakiri.stage.sweep import Remnant, find_remnants, sweep
+
+SHORTEST = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What went of one table, or would go."""
+
+    table: TableKey
+    remnants: tuple[Remnant, ...]
+
+    @property
+    def files(self) -> int:
+        return sum(remnant.files for remnant in self.remnants)
+
+    @property
+    def bytes(self) -> int:
+        return sum(remnant.bytes for remnant in self.remnants)
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "pipeline_id": self.table.pipeline,
+            "table": self.table.table,
+            "attempts": len(self.remnants),
+            "files": self.files,
+            "bytes": self.bytes,
+            "folders": [remnant.folder for remnant in self.remnants],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What went in all, or would go."""
+
+    tables: tuple[Swept, ...] = ()
+    archived: int = 0
+    """Chunks that were moved out of the way of claims."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """One table with everything that must stay."""
+
+    table: TableKey
+    place: Place
+    kept: frozenset[str]
+
+
+def parse_retention(text: str) -> timedelta:
+    """How long leftovers are kept. Raises RetentionUnfit for what is no duration, or shorter than an hour."""
+    try:
+        retention = parse_duration(text)
+    except ValueError as wrong:
+        raise RetentionUnfit(retention=text, reason=str(wrong)) from wrong
+    if retention < SHORTEST:
+        raise RetentionUnfit(retention=text, reason="an attempt that is still being written may be an hour old")
+    return retention
+
+
+def collect(
+    catalog: Catalog,
+    project: str,
+    pipelines: Iterable[PipelineSpec],
+    *,
+    place: Callable[[PipelineSpec, TableSpec], Place],
+    now: datetime,
+    retention: timedelta,
+    is_rehearsal: bool = False,
+) -> Collected:
+    """Remove leftovers older than the retention, and move finished chunks out of the way of claims.
+
+    Every table is looked at before anything is removed. A repeat finds nothing more to do; a rehearsal removes
+    nothing. Raises CatalogBehind where the catalog does not know what a table carries, and TableUnreadable.
+    """
+    specs = tuple(pipelines)
+    watched = [_watch(catalog, project, spec, table, place) for spec in specs for table in spec.tables]
+    swept = tuple(_sweep(one, now, retention, is_rehearsal) for one in watched)
+    archived = 0 if is_rehearsal else sum(catalog.archive(spec.id) for spec in specs)
+    return Collected(tuple(one for one in swept if one.remnants), archived)
+
+
+def kept_folders(catalog: Catalog, table: TableKey, held: Holding | None, found: Iterable[str]) -> frozenset[str]:
+    """The folders of attempts that must stay, of those found, and every one that has won.
+
+    Those are the winning ones, those a table's files lie in, and every attempt at a chunk that landed and whose winner
+    the catalog does not know: it was rebuilt from the tables' logs, which name no attempts.
+    """
+    states = catalog.chunks(table)
+    landed = {key for one in catalog.landings(table) if _counts(one) for key in one.chunks}
+    winning = {
+        state.seal.path
+        for state in states
+        if state.seal and (state.status is ChunkStatus.DONE or state.chunk.key in landed)
+    }
+    unsealed = landed - {state.chunk.key for state in states if state.seal}
+    names = {_chunk_folder(key) for key in unsealed}
+    adopted = {_attempt_folder(address) for address in held.files} if held else set()
+    return frozenset(winning | adopted | {folder for folder in found if folder.split("/")[-2] in names})
+
+
+def _watch(
+    catalog: Catalog,
+    project: str,
+    spec: PipelineSpec,
+    table: TableSpec,
+    place: Callable[[PipelineSpec, TableSpec], Place],
+) -> _Watched:
+    key, where = TableKey(spec.id, table.name), place(spec, table)
+    held = _held(project, key, where)
+    known = max((one.number for one in catalog.landings(key)), default=0)
+    if held and held.number > known:
+        raise CatalogBehind(pipeline=key.pipeline, table=key.table, found=held.number, known=known)
+    attempts = {folder for entry in where.files.walk(RUNS) if (folder := _attempt_of(entry.path))}
+    return _Watched(key, where, kept_folders(catalog, key, held, attempts))
+
+
+def _held(project: str, key: TableKey, where: Place) -> Holding | None:
+    if not isinstance(where.target, PathTarget):
+        return None  # files below a table of a catalog are never its own
+    return holding(key.table, where.target.path, app_id(project, key))
+
+
+def _sweep(one: _Watched, now: datetime, retention: timedelta, is_rehearsal: bool) -> Swept:
+    if is_rehearsal:
+        found = find_remnants(one.place.files, winning=one.kept, now=now, retention=retention)
+        return Swept(one.table, found.found)
+    done = sweep(one.place.files, winning=one.kept, now=now, retention=retention)
+    return Swept(one.table, done.removed)
+
+
+def _counts(landing: Landing) -> bool:
+    return landing.status is not LandingStatus.ABANDONED
+
+
+def _chunk_folder(key: ChunkKey) -> str:
+    return Attempt(run="-", node="-", chunk=key, number=1).folder.split("/")[-2]
+
+
+def _attempt_folder(address: str) -> str:
+    """The folder of the attempt that an adopted file lies in; for any other file, one that is no attempt's."""
+    _, _, inside = unquote(address).rpartition(f"/{RUNS}/")
+    return f"{RUNS}/{inside.rpartition('/')[0]}"
+
+
+def _attempt_of(path: str) -> str | None:
+    """The attempt's folder that a path is, or lies in; stores tell of files alone."""
+    parts = path.split("/")
+    depth = RUNS.count("/") + 1 + _DEPTH_OF_ATTEMPT
+    return "/".join(parts[:depth]) if len(parts) >= depth else None
+
+
+_DEPTH_OF_ATTEMPT = 4  # run, node, chunk, attempt

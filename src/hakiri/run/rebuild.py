@@ -1,0 +1,305 @@
+"""A catalog that was lost is written again from the tables' own logs, so that no row is lost or repeated by it.
+
+What is restored, in which order, and what the next run makes of it is docs/adr/0040.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hakiri.catalog.port import Catalog
+from hakiri.errors import CatalogDisagrees, HakiriError, StagedUnfit
+from hakiri.extract.connectors.declared import source_table
+from hakiri.extract.connectors.port import Connector
+from hakiri.land.history import LandedCommit, landings_of, read_commits
+from hakiri.land.holding import Holding, holding
+from hakiri.land.stamp import app_id
+from hakiri.land.target import PathTarget, Target, quarantine_of
+from hakiri.model.chunk import Chunk, ChunkKey, TableKey
+from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Snapshot
+from hakiri.model.span import OneFile
+from hakiri.plan.reading import from_json, window_of
+from hakiri.run.equipment import Equipment, Place
+from hakiri.run.gather import schema_to_text
+from hakiri.spec.load import LoadMode
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.stage.layout import MANIFEST, RUNS
+from hakiri.stage.manifest import read_manifest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What a table's own log tells of it, and what its staged files add."""
+
+    table: TableKey
+    landings: tuple[Landing, ...] = ()
+    """Those whose rows the table holds, by number, and one without chunks for numbers that are spent above them."""
+    runs: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Which runs staged what each landing brought."""
+    taken_back: frozenset[int] = frozenset()
+    """The numbers of landings that a RESTORE has undone."""
+    chunks: tuple[Chunk, ...] = ()
+    """What the landed chunks read, as far as their manifests are there."""
+    schema_json: str = ""
+    """The table's columns and its source's key; empty where that cannot be told."""
+
+    @property
+    def cursor(self) -> Landing | None:
+        """The landing that tells where the table has been read to."""
+        return next((one for one in reversed(self.landings) if one.cursor), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What was written for one table, or would be."""
+
+    table: TableKey
+    landings: tuple[int, ...] = ()
+    """The numbers that were missing from the catalog."""
+    known: int = 0
+    """How many it had already."""
+    cursor_of: int | None = None
+    """The landing that the cursor came from."""
+    error: HakiriError | None = None
+    """Why nothing was written."""
+
+
+def rebuild(equipment: Equipment, pipelines: Iterable[PipelineSpec], *, is_rehearsal: bool = False) -> list[Restored]:
+    """Write down what the tables' logs tell and the catalog does not know. A repeat changes nothing.
+
+    A table of which the two tell different stories is left as it is, and its error says why; so is one whose past
+    reads cannot be told. A rehearsal writes nothing. Raises CatalogError.
+    """
+    return [done for spec in pipelines for done in _rebuild_pipeline(equipment, spec, is_rehearsal)]
+
+
+def _rebuild_pipeline(equipment: Equipment, spec: PipelineSpec, is_rehearsal: bool) -> list[Restored]:
+    told = [_compare(equipment, spec, table) for table in spec.tables]
+    if not is_rehearsal:
+        stories = [story for story, _ in told if story.landings]
+        if stories and spec.id not in {one.pipeline for one in equipment.catalog.pipelines()}:
+            equipment.catalog.register(_pipeline(spec))
+        for story in stories:
+            _write(equipment.catalog, story)
+        _set_phase(equipment.catalog, spec, [story for story, _ in told])
+    return [restored for _, restored in told]
+
+
+def _compare(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> tuple[Story, Restored]:
+    """The story to write, empty where nothing may be written, and what is to be said of it."""
+    key = TableKey(spec.id, table.name)
+    known = {one.number: one for one in equipment.catalog.landings(key)}
+    try:
+        story = read_story(equipment, spec, table)
+        _require_agreement(story, known)
+    except HakiriError as error:
+        return Story(table=key), Restored(table=key, known=len(known), error=error)
+    missing = tuple(one.number for one in story.landings if one.number not in known)
+    source = story.cursor
+    return story, Restored(
+        table=key, landings=missing, known=len(known), cursor_of=source.number if source and missing else None
+    )
+
+
+def _write(catalog: Catalog, story: Story) -> None:
+    """Snapshots and landings, chunks, schema, and the cursor last (G5). What is cut short, the next rebuild ends."""
+    known = {one.number for one in catalog.landings(story.table)}
+    for landing in story.landings:
+        if landing.number not in known:
+            # The snapshot comes first: a run takes a landing without one for cut off, and looks for its staged files.
+            catalog.commit_snapshot(_snapshot(story, landing))
+            catalog.restore_landing(landing)
+    there = {state.chunk.key.chunk for state in catalog.chunks(story.table)}
+    catalog.add_chunks([chunk for chunk in story.chunks if chunk.key.chunk not in there])
+    if story.schema_json and not catalog.schemas(story.table):
+        catalog.append_schema(story.table, story.schema_json, after=0)
+    source, current = story.cursor, catalog.cursor(story.table)
+    if source and (current is None or current.landing < source.number):
+        catalog.advance_cursor(story.table, source.cursor, landing=source.number)
+
+
+def _snapshot(story: Story, landing: Landing) -> Snapshot:
+    """It names no sidecar: which attempt of a chunk won is told by the catalog alone."""
+    runs = story.runs.get(landing.number, ())
+    return Snapshot(story.table, landing.number, landing.version or 0, runs, sidecars=())
+
+
+def _set_phase(catalog: Catalog, spec: PipelineSpec, stories: Sequence[Story]) -> None:
+    """A pipeline that nobody has moved yet stands where its tables do."""
+    phase = next((one.phase for one in catalog.pipelines() if one.pipeline == spec.id), None)
+    if phase is not Phase.PLANNING or not any(story.landings for story in stories):
+        return
+    catalog.set_phase(spec.id, Phase.BACKFILLING)
+    tables = zip(spec.tables, stories, strict=True)
+    if all(story.cursor or (story.landings and not _incremental(spec, table)) for table, story in tables):
+        catalog.set_phase(spec.id, Phase.STREAMING)
+
+
+# --- what a table tells ---
+
+
+def read_story(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> Story:
+    """What the table's log tells. Raises CatalogDisagrees where it does not tell enough; what reading it raises."""
+    key, where = TableKey(spec.id, table.name), equipment.place(spec, table)
+    commits = read_commits(where.target, equipment.spark)
+    name = app_id(equipment.project, key)
+    found = landings_of(commits, name)
+    held = tuple(one for one in found if not one.is_undone)
+    last = max((one.mark.stamp.number for one in found), default=0)
+    held_now = _held(key, where.target, name, last)
+    if not found:
+        return Story(table=key)
+    back_at = max((one.version for one in commits if one.restored_to is not None), default=0)
+    landings = tuple(one.landing() for one in held)
+    chunks = _chunks(spec, table, where, landings)
+    is_whole = min(one.version for one in commits) == 0
+    _require_readings(equipment, spec, table, chunks=chunks, landings=landings, is_whole=is_whole)
+    return Story(
+        table=key,
+        landings=_with_spent(landings, found, spent=max(last, _quarantined(equipment, key, where)), back_at=back_at),
+        runs={one.mark.stamp.number: one.mark.stamp.runs for one in held},
+        taken_back=frozenset(one.mark.stamp.number for one in found if one.is_undone),
+        chunks=chunks,
+        schema_json=_schema(equipment, spec, table, held_now),
+    )
+
+
+def _schema(equipment: Equipment, spec: PipelineSpec, table: TableSpec, held: Holding | None) -> str:
+    """The table's columns with the key that its source has; without the source nobody knows what it was landed by."""
+    if held is None:
+        return ""
+    try:
+        key = equipment.connector(spec).describe(source_table(spec, table)).primary_key
+    except HakiriError:
+        return ""
+    return schema_to_text(held.schema, key)
+
+
+def _held(key: TableKey, target: Target, name: str, last: int) -> Holding | None:
+    """What the table holds; its last landing has to be one that its log still tells of."""
+    held = holding(key.table, target.path, name) if isinstance(target, PathTarget) else None
+    if held and held.number > last:
+        reason = f"it carries landing {held.number}, and its log no longer tells what that brought"
+        raise CatalogDisagrees(pipeline=key.pipeline, table=key.table, reason=reason)
+    return held
+
+
+def _with_spent(
+    landings: tuple[Landing, ...], found: tuple[LandedCommit, ...], *, spent: int, back_at: int
+) -> tuple[Landing, ...]:
+    """The landings, and one that brought nothing for numbers above them that must not be used again.
+
+    A RESTORE takes rows back and leaves the number; so does a landing that left only quarantined rows.
+    """
+    last = max((one.number for one in landings), default=0)
+    if spent <= last:
+        return landings
+    table = found[0].mark.stamp.table
+    is_undone = any(one.is_undone for one in found)
+    before = max((one.version or 0 for one in landings), default=0)
+    reason = "a RESTORE took it back" if is_undone else "it left no rows here"
+    version = max(back_at, before) if is_undone else before
+    empty = Landing(table, spent, (), LandingStatus.LANDED, version=version, reason=reason)
+    return (*landings, empty)
+
+
+def _quarantined(equipment: Equipment, key: TableKey, where: Place) -> int:
+    """The last landing that left rows in the quarantine table."""
+    target = quarantine_of(where.target, where.quarantine)
+    name = app_id(equipment.project, replace(key, table=f"{key.table}/quarantine"))
+    commits = read_commits(target, equipment.spark)
+    return max((one.mark.stamp.number for one in landings_of(commits, name)), default=0)
+
+
+def _chunks(spec: PipelineSpec, table: TableSpec, where: Place, landings: tuple[Landing, ...]) -> tuple[Chunk, ...]:
+    """What the landed chunks read, from the manifests that their attempts left."""
+    landed = {key for one in landings for key in one.chunks}
+    incremental = _incremental(spec, table)
+    found: dict[ChunkKey, Chunk] = {}
+    for entry in where.files.walk(RUNS):
+        folder, _, name = entry.path.rpartition("/")
+        predicate = _predicate(where, folder, landed) if name == MANIFEST else None
+        if predicate is None:
+            continue
+        key, text = predicate
+        window = window_of(from_json(text), incremental)
+        found[key] = Chunk(key, ordinal=0, window=window, predicate=text)
+    return tuple(found[key] for key in sorted(found))
+
+
+def _predicate(where: Place, folder: str, landed: set[ChunkKey]) -> tuple[ChunkKey, str] | None:
+    try:
+        staged = read_manifest(where.files, folder)
+        from_json(staged.predicate)
+    except (StagedUnfit, ValueError):
+        return None  # an attempt that was never sealed tells nothing
+    return (staged.chunk, staged.predicate) if staged.chunk in landed else None
+
+
+def _require_readings(
+    equipment: Equipment,
+    spec: PipelineSpec,
+    table: TableSpec,
+    *,
+    chunks: tuple[Chunk, ...],
+    landings: tuple[Landing, ...],
+    is_whole: bool,
+) -> None:
+    """Where files are appended one by one, each that was read has to be known: it would be read and landed again."""
+    if (table.load or spec.load).mode is not LoadMode.APPEND:
+        return
+    landed = {key for one in landings for key in one.chunks}
+    if is_whole and landed == {chunk.key for chunk in chunks}:
+        return
+    if _reads_files(equipment.connector(spec), spec, table):
+        reason = "which files have landed can no longer be told, and the next run would land them again"
+        advice = "move the table's folder away, and `hakiri apply` lands everything anew"
+        raise CatalogDisagrees(pipeline=spec.id, table=table.name, reason=reason, advice=advice)
+
+
+def _reads_files(connector: Connector, spec: PipelineSpec, table: TableSpec) -> bool:
+    survey = connector.survey(connector.describe(source_table(spec, table)))
+    return any(isinstance(piece.span, OneFile) for piece in survey.pieces)
+
+
+# --- what the catalog has already ---
+
+
+def _require_agreement(story: Story, known: dict[int, Landing]) -> None:
+    """Whatever the catalog knows is what the log tells. Raises CatalogDisagrees."""
+    told = {one.number: one for one in story.landings}
+    missing = told.keys() - known.keys()
+    versions = {one.version for one in story.landings}
+    for number, landing in known.items():
+        wrong = _wrong(landing, told.get(number), versions, is_complete=not missing, taken_back=story.taken_back)
+        if wrong:
+            raise CatalogDisagrees(pipeline=story.table.pipeline, table=story.table.table, reason=wrong)
+
+
+def _wrong(
+    known: Landing, told: Landing | None, versions: set[int | None], *, is_complete: bool, taken_back: frozenset[int]
+) -> str | None:
+    match known.status:
+        case LandingStatus.RESERVED if not is_complete:
+            return f"landing {known.number} is open, and a run has to end it first"
+        case LandingStatus.LANDED if told is not None:
+            is_same = (known.version, set(known.chunks)) == (told.version, set(told.chunks))
+            return None if is_same else f"the catalog has another landing {known.number} than the table's log"
+        case LandingStatus.LANDED if known.number in taken_back:
+            return f"landing {known.number} was taken back by a RESTORE, and the catalog holds it for landed"
+        case LandingStatus.LANDED if known.version not in versions:
+            return f"the catalog knows of landing {known.number}, and the table's log does not"
+        case LandingStatus.ABANDONED if told is not None:
+            return f"the catalog gave up landing {known.number}, and the table's log has it"
+        case _:
+            return None
+
+
+def _pipeline(spec: PipelineSpec) -> Pipeline:
+    return Pipeline(spec.id, parallelism=spec.backfill.parallelism or 1, max_attempts=spec.retry.max_attempts)
+
+
+def _incremental(spec: PipelineSpec, table: TableSpec) -> str | None:
+    found = table.incremental or spec.incremental
+    return found.column if found else None

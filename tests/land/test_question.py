@@ -1,0 +1,77 @@
+"""Which tables a query is about is known from its text, and anything but one SELECT is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from hakiri.errors import QueryRefused
+from hakiri.land.question import understand
+
+KNOWN = ("orders", "public.orders", "crm.Users", "ts")
+
+
+@pytest.mark.parametrize(
+    ("asked", "sql", "tables"),
+    [
+        ("select * from orders", 'select * from "orders"', ("orders",)),
+        ("select 1 ;\n", "select 1", ()),
+        ("select id from public.orders", 'select id from "public.orders"', ("public.orders",)),
+        ('select id from "public"."orders" o', 'select id from "public.orders" o', ("public.orders",)),
+        ('select id from "public.orders"', 'select id from "public.orders"', ("public.orders",)),
+        ("SELECT * FROM CRM.users", 'SELECT * FROM "crm.Users"', ("crm.Users",)),
+        ('select * from "CRM.users"', 'select * from "CRM.users"', ()),
+        (
+            "select public.orders.id, o.ts from public.orders, orders as o where public.orders.id = o.id",
+            'select "public.orders".id, o.ts from "public.orders", "orders" as o where "public.orders".id = o.id',
+            ("public.orders", "orders"),
+        ),
+        (
+            "select * from orders o join public . orders p on o.id = p.id, crm.Users",
+            'select * from "orders" o join "public.orders" p on o.id = p.id, "crm.Users"',
+            ("orders", "public.orders", "crm.Users"),
+        ),
+        (
+            "select * from (select * from orders) x, ts where a in (select b from public.orders)",
+            'select * from (select * from "orders") x, "ts" where a in (select b from "public.orders")',
+            ("orders", "ts", "public.orders"),
+        ),
+        (
+            "with big as (select * from orders) select * from big order by orders, ts",
+            'with big as (select * from "orders") select * from big order by orders, ts',
+            ("orders",),
+        ),
+        (
+            "select 'from orders', \"orders\" /* from orders */ from nowhere -- join orders",
+            "select 'from orders', \"orders\" /* from orders */ from nowhere",
+            (),
+        ),
+        ("(select 1 from orders) union (select 2)", '(select 1 from "orders") union (select 2)', ("orders",)),
+    ],
+)
+def test_a_question_names_its_tables(asked: str, sql: str, tables: tuple[str, ...]) -> None:
+    found = understand(asked, KNOWN)
+    assert (found.sql, found.tables) == (sql, tables)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        " ;",
+        "-- nothing",
+        "insert into orders select 1",
+        "delete from orders",
+        "copy (select 1) to 'x.csv'",
+        "create table x as select 1",
+        "explain select 1",
+        "set a = 1",
+        "select 1; select 2",
+        "select * into x from orders",
+        "with x as (select 1) insert into orders select * from x",
+        "/* select */ drop table orders",
+        "'select' from orders",
+    ],
+)
+def test_anything_but_one_select_is_refused(sql: str) -> None:
+    with pytest.raises(QueryRefused):
+        understand(sql, KNOWN)
