@@ -112,6 +112,7 @@ def test_files_of_which_nobody_knows_whether_they_landed_are_not_guessed(rounds:
     rounds.writes_predicates = False
     rounds.put("a", "1")
     rounds.carry_out()
+    assert restore(rounds).error is None, "a catalog that was not lost knows them"
     rounds.lose_catalog()
     refused = restore(rounds)
     assert isinstance(refused.error, CatalogDisagrees)

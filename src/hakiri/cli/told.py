@@ -57,8 +57,11 @@ def span(seconds: Fact) -> str:
     """So many seconds as people say it: `0.4s`, `42s`, `3m 05s`, `2h 10m`, `4d 03h`."""
     if not isinstance(seconds, int | float):
         return "-"
+    if 0 < seconds < _TEN:
+        return f"{seconds:.1f}s"
+    seconds = round(seconds)
     if seconds < _MINUTE:
-        return f"{seconds:.1f}s" if seconds < _TEN else f"{seconds:.0f}s"
+        return f"{seconds}s"
     for unit, size, part, smaller in _UNITS:
         if seconds >= size:
             return f"{seconds // size:.0f}{unit} {seconds % size // smaller:02.0f}{part}"
@@ -82,7 +85,7 @@ def size(count: float | None) -> str:
 
 
 _KIB = 1024
-_TEN, _MINUTE = 9.95, 59.5
+_TEN, _MINUTE = 9.95, 60
 _UNITS = (("d", 86_400, "h", 3_600), ("h", 3_600, "m", 60), ("m", 60, "s", 1))
 
 

@@ -41,6 +41,8 @@ class Story:
     """The numbers of landings that a RESTORE has undone."""
     chunks: tuple[Chunk, ...] = ()
     """What the landed chunks read, as far as their manifests are there."""
+    is_whole: bool = True
+    """Whether the log reaches back to the table's beginning."""
     schema_json: str = ""
     """The table's columns and its source's key; empty where that cannot be told."""
 
@@ -93,9 +95,11 @@ def _compare(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> tupl
     try:
         story = read_story(equipment, spec, table)
         _require_agreement(story, known)
+        missing = tuple(one.number for one in story.landings if one.number not in known)
+        if missing:
+            _require_readings(equipment, spec, table, story)
     except HakiriError as error:
         return Story(table=key), Restored(table=key, known=len(known), error=error)
-    missing = tuple(one.number for one in story.landings if one.number not in known)
     source = story.cursor
     return story, Restored(
         table=key, landings=missing, known=len(known), cursor_of=source.number if source and missing else None
@@ -153,14 +157,13 @@ def read_story(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> St
     back_at = max((one.version for one in commits if one.restored_to is not None), default=0)
     landings = tuple(one.landing() for one in held)
     chunks = _chunks(spec, table, where, landings)
-    is_whole = min(one.version for one in commits) == 0
-    _require_readings(equipment, spec, table, chunks=chunks, landings=landings, is_whole=is_whole)
     return Story(
         table=key,
         landings=_with_spent(landings, found, spent=max(last, _quarantined(equipment, key, where)), back_at=back_at),
         runs={one.mark.stamp.number: one.mark.stamp.runs for one in held},
         taken_back=frozenset(one.mark.stamp.number for one in found if one.is_undone),
         chunks=chunks,
+        is_whole=min(one.version for one in commits) == 0,
         schema_json=_schema(equipment, spec, table, held_now),
     )
 
@@ -237,20 +240,13 @@ def _predicate(where: Place, folder: str, landed: set[ChunkKey]) -> tuple[ChunkK
     return (staged.chunk, staged.predicate) if staged.chunk in landed else None
 
 
-def _require_readings(
-    equipment: Equipment,
-    spec: PipelineSpec,
-    table: TableSpec,
-    *,
-    chunks: tuple[Chunk, ...],
-    landings: tuple[Landing, ...],
-    is_whole: bool,
-) -> None:
+def _require_readings(equipment: Equipment, spec: PipelineSpec, table: TableSpec, story: Story) -> None:
     """Where files are appended one by one, each that was read has to be known: it would be read and landed again."""
     if (table.load or spec.load).mode is not LoadMode.APPEND:
         return
-    landed = {key for one in landings for key in one.chunks}
-    if is_whole and landed == {chunk.key for chunk in chunks}:
+    landed = {key for one in story.landings for key in one.chunks}
+    known = {state.chunk.key for state in equipment.catalog.chunks(story.table)}
+    if story.is_whole and landed <= known | {chunk.key for chunk in story.chunks}:
         return
     if _reads_files(equipment.connector(spec), spec, table):
         reason = "which files have landed can no longer be told, and the next run would land them again"

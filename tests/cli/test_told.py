@@ -1,0 +1,39 @@
+"""Amounts and spans of time read as people say them, and every event has its words."""
+
+from __future__ import annotations
+
+import pytest
+
+from hakiri.cli.told import amount, size, span, tell
+from hakiri.run.journal import EventKind
+from run.events import event
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (None, "-"), (0, "0s"), (0.42, "0.4s"), (9.96, "10s"), (42, "42s"), (59.6, "1m 00s"), (60, "1m 00s"),
+        (185, "3m 05s"), (7_800, "2h 10m"), (356_400, "4d 03h"),
+    ],
+)  # fmt: skip
+def test_a_span_of_time(seconds: float | None, said: str) -> None:
+    assert span(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(None, "-"), (0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB"), (3 << 40, "3.0 TiB")],
+)
+def test_a_size(count: int | None, said: str) -> None:
+    assert size(count) == said
+
+
+def test_an_amount() -> None:
+    assert (amount(None), amount(1234567.8)) == ("-", "1,234,568")
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_every_event_has_its_words_also_without_its_facts(kind: EventKind) -> None:
+    said = tell(event(kind))
+    assert said
+    assert "\n" not in said
