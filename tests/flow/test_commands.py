@@ -17,7 +17,7 @@ import pytest
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri.cli import door
 from hakiri.model.chunk import ChunkStatus, TableKey
-from hakiri.model.ledger import LandingStatus
+from hakiri.model.ledger import LandingStatus, RunStatus
 from hakiri.run.journal import EventKind, read_journal
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
@@ -111,6 +111,8 @@ def test_a_stopped_and_a_killed_run_are_taken_up_at_once(make_stand: MakeStand) 
     assert stand.apply()["shop"].errors == ()
     assert monotonic() - started < PATIENCE, "a dead neighbour's lease is not waited for"
     assert stand.landed("orders") == at_source(stand)
+    runs = stand.ask(lambda catalog: catalog.runs("shop"))
+    assert [run.status for run in runs] == [RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.STOPPED]
 
 
 def test_a_sealed_plan_is_carried_out_only_over_the_facts_it_was_made_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 
 from hakiri.errors import BackwardMove, Bug, ChunksFailed, HakiriError, PlanChanged, SchemaDrift
@@ -17,13 +17,15 @@ from hakiri.run.equipment import Equipment
 from hakiri.run.errand import Errand, new_run
 from hakiri.run.gather import Gathered, gather
 from hakiri.run.heartbeat import Heartbeat
-from hakiri.run.journal import EventKind, Journal, Listener
+from hakiri.run.journal import EventKind, Journal, Listener, journal_path, read_journal
 from hakiri.run.landing import TableLander, TableLanding
 from hakiri.run.landings import PipelineLandings
 from hakiri.run.stopping import Stop
 from hakiri.run.work import Source, Work, release_dead_leases
 from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy
 
+_RECENT_RUNS = 20
+_CUT_OFF = "its process ended before it did"
 _PASSES = 5
 """How often one run looks for more: after a round that was left open, and after another planner was faster."""
 
@@ -93,6 +95,7 @@ def run_pipeline(
 
 def _recorded(errand: Errand, run: Run, wish: Wish) -> Result:
     catalog, clock = errand.equipment.catalog, errand.equipment.clock
+    _end_dead_runs(errand)
     errand.journal.record(EventKind.RUN_STARTED, node=str(errand.equipment.node))
     errand.patiently("record of the run", lambda: catalog.record_run(run))
     conduct = _Conduct(errand, wish)
@@ -112,6 +115,24 @@ def _recorded(errand: Errand, run: Run, wish: Wish) -> Result:
         EventKind.RUN_ENDED, status=result.status.value, rows=result.rows, bytes=result.bytes, error=told
     )
     return result
+
+
+def _end_dead_runs(errand: Errand) -> None:
+    """Runs of processes that have ended without saying so are recorded as failed, where that is certain."""
+    equipment = errand.equipment
+    for run in equipment.catalog.runs(errand.spec.id, limit=_RECENT_RUNS):
+        if run.status is RunStatus.RUNNING and equipment.node.knows_dead(_node_of(equipment, run)):
+            ended = replace(run, status=RunStatus.FAILED, finished_at=equipment.clock.now(), error=_CUT_OFF)
+            with suppress(BackwardMove):  # a neighbour was faster
+                equipment.catalog.record_run(ended)
+
+
+def _node_of(equipment: Equipment, run: Run) -> str:
+    try:
+        events = read_journal(journal_path(equipment.journals, run.run))
+    except OSError:
+        return ""
+    return next((str(event.facts.get("node")) for event in events if event.kind is EventKind.RUN_STARTED), "")
 
 
 @dataclass
