@@ -26,6 +26,7 @@ from hakiri.model.ledger import Pipeline
 
 WORKERS, PROCESSES, CHUNKS = 100, 8, 1_000
 FEW, MANY, CLAIMS = 1_000, 100_000, 20
+LONGEST_SECONDS = 120  # a worker that died is not waited for
 
 STATUS = """
 import sys, time
@@ -59,14 +60,14 @@ def fleet(settings: CatalogSettings) -> str:
         _plan(catalog, "warm", WORKERS)
         _plan(catalog, "fleet", CHUNKS)
     context = multiprocessing.get_context("spawn")
-    ready, answers = context.Barrier(PROCESSES + 1), context.Queue()
+    ready, answers = context.Barrier(PROCESSES + 1, timeout=LONGEST_SECONDS), context.Queue()
     share = [WORKERS // PROCESSES + (n < WORKERS % PROCESSES) for n in range(PROCESSES)]
     running = [context.Process(target=_member, args=(settings, count, ready, answers)) for count in share]
     for process in running:
         process.start()
     ready.wait()
     started = time.perf_counter()
-    done = [chunk for _ in running for chunk in answers.get()]
+    done = [chunk for _ in running for chunk in answers.get(timeout=LONGEST_SECONDS)]
     seconds = time.perf_counter() - started
     for process in running:
         process.join()
