@@ -103,7 +103,7 @@ class DeltaStore:
         raise CatalogBusy(table=table.name, tries=MAX_TRIES)
 
     def _use_turn(self, table: Table, tickets: list[_Ticket[Any]]) -> bool:
-        """Commit, and again for those who come back at once: while it is our turn, what we hold is likely the newest."""
+        """Commit, and again for those who come back at once: while it is our turn, what we hold is the newest."""
         for left in reversed(range(COMMITS_A_TURN)):
             if not self._try(table, tickets):
                 return False
