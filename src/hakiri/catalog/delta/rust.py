@@ -133,8 +133,7 @@ class RustExecutor:
 
     def progress(self, pipeline: str | None) -> list[Row] | None:
         with self._translated():
-            hot, cold = self._newest(CHUNKS).handle, self._newest(ARCHIVE).handle
-            return count_chunks([*hot.file_uris(), *cold.file_uris()], pipeline)
+            return count_chunks(self._newest(CHUNKS).handle, self._newest(ARCHIVE).handle, pipeline)
 
     def close(self) -> None:
         self._tables.clear()
@@ -267,7 +266,8 @@ def _content(table: Table, files: frozenset[str]) -> pa.Table:
     schema = pa.schema([each for each in _physical(table) if each.name != "bucket"])
     read = (pq.ParquetFile(uri).read(columns=schema.names, use_threads=False) for uri in sorted(files))
     # delta-rs writes plain strings and string views as it pleases.
-    return pa.concat_tables([schema.empty_table(), *(each.select(schema.names).cast(schema) for each in read)])
+    alike = [each.select(schema.names).cast(schema) for each in read]
+    return pa.concat_tables(alike) if alike else schema.empty_table()  # which imports pandas, so only at need
 
 
 def _rows(table: Table, bucket: int, content: pa.Table) -> Iterable[tuple[Value, ...]]:
