@@ -116,13 +116,14 @@ def test_an_archive_move_cut_in_half_loses_nothing_and_counts_nothing_twice(open
 
 
 def test_a_second_spark_application_is_refused_on_a_local_path(tmp_path: Path) -> None:
-    table = tmp_path / "my schema.db" / "chunks"
-    table.mkdir(parents=True)
-    location = table.as_uri()
+    schema = tmp_path / "my schema.db"
+    schema.mkdir()
+    location = schema.as_uri()
     require_sole_writer(location, "local-1")
     require_sole_writer(location, "local-1")
     spawn(require_sole_writer, location, "local-1").result()
     with pytest.raises(SecondWriter) as refusal:
         spawn(require_sole_writer, location, "local-2").result()
     assert refusal.value.writer == "local-1"
-    require_sole_writer("s3://bucket/catalog/chunks", "local-2")
+    require_sole_writer("s3://bucket/catalog", "local-2")
+    require_sole_writer("", "local-2")

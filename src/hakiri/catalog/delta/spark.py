@@ -102,6 +102,10 @@ class SparkExecutor:
         self._commits: Counter[Table] = Counter()
         with self._translated():
             spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
+            described = spark.sql(f"DESCRIBE SCHEMA {self._schema}").collect()
+        # Before any table is made or read: a second writer must not even try.
+        location = next((value for name, value in described if name == "Location"), None)
+        require_sole_writer(location or "", spark.conf.get("spark.app.id") or "")
 
     def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
         with self._translated():
@@ -139,8 +143,9 @@ class SparkExecutor:
         return f"{self._schema}.`{table.name}`"
 
     def _create(self, table: Table) -> None:
-        """Make the table where it is missing, and make sure that we may write it."""
-        properties = {**PROPERTIES, "hakiri.schema": str(ddl.SCHEMA_VERSION)}
+        """Make the table where it is missing, and make sure that we know its columns."""
+        # Spark reads the whole log since the last checkpoint for every statement that follows a commit.
+        properties = {**PROPERTIES, "delta.checkpointInterval": "10", "hakiri.schema": str(ddl.SCHEMA_VERSION)}
         if table.append_only:
             properties["delta.appendOnly"] = "true"
         kept = [f"{name} STRING" for name in texts(table)] + [f"{name} BIGINT" for name in ints(table)]
@@ -151,7 +156,6 @@ class SparkExecutor:
         found = int(detail["properties"]["hakiri.schema"])
         if found > ddl.SCHEMA_VERSION:
             raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
-        require_sole_writer(detail["location"], self._spark.conf.get("spark.app.id") or "")
         self._heads[table] = Head()
 
     def _load_changes(self, table: Table, replica: Replica) -> None:
