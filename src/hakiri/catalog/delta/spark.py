@@ -152,8 +152,7 @@ class SparkExecutor:
         listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
         with _creating:
             self._spark.sql(CREATE.format(name=self._name(table), columns=", ".join(kept), properties=listed))
-        detail = self._spark.sql(f"DESCRIBE DETAIL {self._name(table)}").collect()[0]
-        found = int(detail["properties"]["hakiri.schema"])
+        found = int(self._properties(table)["hakiri.schema"])
         if found > ddl.SCHEMA_VERSION:
             raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
         self._heads[table] = Head()
@@ -210,10 +209,14 @@ class SparkExecutor:
 
     def _require_append_only(self, table: Table) -> None:
         with self._translated():
-            detail = self._spark.sql(f"DESCRIBE DETAIL {self._name(table)}").collect()[0]
+            append_only = self._properties(table).get("delta.appendOnly")
             history = self._spark.sql(f"DESCRIBE HISTORY {self._name(table)}").collect()
         commits = [(row["version"], row["operation"]) for row in history]
-        require_append_only(self._name(LINEAGE), detail["properties"].get("delta.appendOnly"), commits)
+        require_append_only(self._name(LINEAGE), append_only, commits)
+
+    def _properties(self, table: Table) -> dict[str, str]:
+        """The table's properties, which DESCRIBE DETAIL would tell only after counting its files."""
+        return dict(self._spark.sql(f"SHOW TBLPROPERTIES {self._name(table)}").collect())
 
     def _tidy(self, table: Table) -> None:
         self._commits[table] += 1
