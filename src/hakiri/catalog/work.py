@@ -42,9 +42,10 @@ UPDATE chunks
 SET status = 'running', holder = :holder, leased_until = :leased_until, lease_ms = :lease_ms,
     attempt = attempt + 1, fence = fence + 1, not_before = '', updated_at = :now
 WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND chunk_id = :chunk_id AND generation = :generation
-  AND fence = :fence AND status IN ('pending', 'waiting')
+  AND fence = :fence AND status NOT IN ('running', 'done', 'failed', 'superseded')
 RETURNING *
 """
+"""Not `status IN ('pending', 'waiting')`: PostgreSQL might then look for the one row in all of `chunks_claimable`."""
 
 RENEW = """
 UPDATE chunks
