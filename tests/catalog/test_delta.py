@@ -13,30 +13,30 @@ from deltalake.exceptions import DeltaError
 
 from conformance.catalog.plans import plan, registered, seal_for, table_of
 from conformance.catalog.workers import drain, spawn
-from hakiri.catalog.delta import neighbours, rust, upkeep
+from hakiri.catalog.delta.neighbours import NoNeighbours
+from hakiri.catalog.delta.properties import PROPERTIES
 from hakiri.catalog.delta.replica import Changes
-from hakiri.catalog.delta.rust import DeltaCatalog
+from hakiri.catalog.delta.rust import DeltaCatalog, RustExecutor, merge_changes
 from hakiri.catalog.delta.sole_writer import require_sole_writer
+from hakiri.catalog.delta.upkeep import Upkeep
+from hakiri.catalog.tables import CHUNKS
 from hakiri.errors import SecondWriter
 from hakiri.model.ledger import EpochScope
 
 WORKERS = 4
 
-Opens = Callable[[], DeltaCatalog]
+Opens = Callable[..., DeltaCatalog]
 
 
 @pytest.fixture
 def opens(tmp_path: Path) -> Iterator[Opens]:
     """Opens handles on one catalog, and closes them after the test."""
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(closing(DeltaCatalog(tmp_path)))
+        yield lambda **parts: stack.enter_context(closing(DeltaCatalog(tmp_path, **parts)))
 
 
-def test_without_the_file_lock_every_chunk_is_still_dispatched_exactly_once(
-    opens: Opens, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(neighbours, "PAUSES_SECONDS", ())
-    catalogs = [opens() for _ in range(WORKERS)]
+def test_without_the_file_lock_every_chunk_is_still_dispatched_exactly_once(opens: Opens) -> None:
+    catalogs = [opens(neighbours=NoNeighbours()) for _ in range(WORKERS)]
     registered(catalogs[0], "p", 40)
     with ThreadPoolExecutor(WORKERS) as threads:
         drained = [threads.submit(drain, each, "p", n, 3, completes=False) for n, each in enumerate(catalogs)]
@@ -44,32 +44,27 @@ def test_without_the_file_lock_every_chunk_is_still_dispatched_exactly_once(
     assert sorted(given) == [chunk.key.chunk for chunk in plan("p", 40)]
 
 
-def test_a_commit_whose_answer_was_lost_is_found_and_not_made_twice(
-    opens: Opens, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    catalog = opens()
+def test_a_commit_whose_answer_was_lost_is_found_and_not_made_twice(opens: Opens, tmp_path: Path) -> None:
+    lost = iter([False, True, False])
+
+    def merge(handle: DeltaTable, changes: Changes, revision: int, name: str) -> None:
+        merge_changes(handle, changes, revision, name)
+        if next(lost):
+            raise DeltaError("connection reset")
+
+    catalog = opens(executor=RustExecutor(tmp_path, merge=merge))
     scope = EpochScope("project")
-    assert catalog.bump_epoch(scope) == 1
-    merge = rust._merge
-
-    def lose_the_answer(handle: DeltaTable, changes: Changes, revision: int, name: str) -> None:
-        merge(handle, changes, revision, name)
-        raise DeltaError("connection reset")
-
-    monkeypatch.setattr(rust, "_merge", lose_the_answer)
-    assert catalog.bump_epoch(scope) == 2
-    monkeypatch.setattr(rust, "_merge", merge)
-    assert catalog.bump_epoch(scope) == 3
+    assert [catalog.bump_epoch(scope) for _ in range(3)] == [1, 2, 3]
+    assert next(lost, None) is None
 
 
-def test_its_tables_are_compacted_checkpointed_and_vacuumed_by_themselves(
-    opens: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(upkeep, "COMPACT_EVERY", 6)
-    monkeypatch.setattr(upkeep, "VACUUM_EVERY", 12)
-    monkeypatch.setattr(upkeep, "VACUUM_HOURS", 0)
-    monkeypatch.setitem(rust.PROPERTIES, "delta.checkpointInterval", "5")
-    catalog = opens()
+def test_its_tables_are_compacted_checkpointed_and_vacuumed_by_themselves(opens: Opens, tmp_path: Path) -> None:
+    often = RustExecutor(
+        tmp_path,
+        upkeep=Upkeep(compact_every=6, vacuum_every=12, vacuum_hours=0),
+        properties={**PROPERTIES, "delta.checkpointInterval": "5"},
+    )
+    catalog = opens(executor=often)
     for number in range(12):
         catalog.bump_epoch(EpochScope(f"project-{number}"))
     table = DeltaTable(tmp_path / "epochs")
@@ -87,6 +82,20 @@ def test_the_log_of_every_table_is_kept_for_more_than_a_day(opens: Opens, tmp_pa
         properties = DeltaTable(tmp_path / name).metadata().configuration
         assert properties["delta.logRetentionDuration"] == "interval 7 days"
         assert properties["delta.isolationLevel"] == "Serializable"
+
+
+def test_a_neighbour_sees_rows_that_changed_and_rows_that_were_archived(opens: Opens) -> None:
+    catalog, neighbour = opens(), opens()
+    registered(catalog, "p", 3)
+    assert len(neighbour.chunks(table_of("p"))) == 3
+    done, held = catalog.claim("p", node="a", limit=2)
+    catalog.complete(done, seal_for(done))
+    assert [state.status for state in neighbour.chunks(table_of("p"))] == ["done", "running", "pending"]
+    catalog.finish_landing(catalog.reserve_landing(table_of("p"), [done.chunk.key], node="a"), version=1)
+    catalog.archive("p")
+    assert [state.lease() for state in neighbour.leases("p")] == [held]
+    assert neighbour.archive("p") == 0
+    assert neighbour._store.read((CHUNKS,), lambda session: len(session.rows("SELECT * FROM chunks"))) == 2
 
 
 def test_an_archive_move_cut_in_half_loses_nothing_and_counts_nothing_twice(opens: Opens) -> None:
@@ -107,13 +116,14 @@ def test_an_archive_move_cut_in_half_loses_nothing_and_counts_nothing_twice(open
 
 
 def test_a_second_spark_application_is_refused_on_a_local_path(tmp_path: Path) -> None:
-    table = tmp_path / "my schema.db" / "chunks"
-    table.mkdir(parents=True)
-    location = table.as_uri()
+    schema = tmp_path / "my schema.db"
+    schema.mkdir()
+    location = schema.as_uri()
     require_sole_writer(location, "local-1")
     require_sole_writer(location, "local-1")
     spawn(require_sole_writer, location, "local-1").result()
     with pytest.raises(SecondWriter) as refusal:
         spawn(require_sole_writer, location, "local-2").result()
     assert refusal.value.writer == "local-1"
-    require_sole_writer("s3://bucket/catalog/chunks", "local-2")
+    require_sole_writer("s3://bucket/catalog", "local-2")
+    require_sole_writer("", "local-2")

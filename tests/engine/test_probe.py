@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def tables(spark: SparkSession) -> list[str]:
-    return [table.name for table in spark.catalog.listTables() if table.name.startswith("hakiri_probe")]
+    return [
+        row["tableName"] for row in spark.sql("SHOW TABLES").collect() if row["tableName"].startswith("hakiri_probe")
+    ]
 
 
 def test_a_working_session_passes_every_step(spark: SparkSession) -> None:

@@ -12,7 +12,7 @@ from hakiri.catalog.tables import LANDINGS, insert
 from hakiri.catalog.watch import Sighting, Watch
 from hakiri.errors import LandingHeld, LandingLost
 from hakiri.model.chunk import ChunkKey, TableKey
-from hakiri.model.instants import from_text, to_text
+from hakiri.model.instants import to_text
 from hakiri.model.ledger import Landing, LandingStatus
 
 INSERT_LANDING = insert(LANDINGS)
@@ -106,8 +106,9 @@ def of_table(session: Session, table: TableKey) -> tuple[Landing, ...]:
 
 
 def _take_over(session: Session, row: Row, wanted: Reservation, watch: Watch, now: datetime) -> Landing:
-    scope = (f"landing of {wanted.table.pipeline}", wanted.table.table, str(row["number"]))
-    sighting = Sighting(scope, row["fence"], from_text(row["leased_until"]), row["lease_ms"] / 1000)
+    scope = f"landing of {wanted.table.pipeline}"
+    number = str(row["number"])
+    sighting = Sighting(scope, wanted.table.table, number, 0, row["fence"], row["leased_until"], row["lease_ms"])
     if row["holder"] != wanted.dead_holder and not watch.is_dead(sighting, now):
         raise LandingHeld(
             pipeline=wanted.table.pipeline, table=wanted.table.table, number=row["number"], holder=row["holder"]

@@ -50,29 +50,33 @@ RETURNING *
 """
 
 PROGRESS = """
-WITH every AS (
-    SELECT pipeline_id, table_name, chunk_id, generation, status, row_count, byte_count FROM archive
-    UNION ALL
-    SELECT pipeline_id, table_name, chunk_id, generation, status, row_count, byte_count FROM chunks c
-    WHERE NOT EXISTS (
+WITH latest AS (
+    SELECT pipeline_id, status, row_count, byte_count FROM chunks c
+    WHERE status <> 'superseded' AND (:pipeline_id = '' OR pipeline_id = :pipeline_id)
+      AND NOT EXISTS (
         SELECT 1 FROM archive a
         WHERE a.pipeline_id = c.pipeline_id AND a.table_name = c.table_name AND a.chunk_id = c.chunk_id
           AND a.generation = c.generation)
+    UNION ALL
+    SELECT pipeline_id, status, row_count, byte_count FROM archive a
+    WHERE status <> 'superseded' AND (:pipeline_id = '' OR pipeline_id = :pipeline_id)
+      AND NOT EXISTS (
+        SELECT 1 FROM chunks n
+        WHERE n.pipeline_id = a.pipeline_id AND n.table_name = a.table_name AND n.chunk_id = a.chunk_id
+          AND n.generation > a.generation)
+      AND NOT EXISTS (
+        SELECT 1 FROM archive n
+        WHERE n.pipeline_id = a.pipeline_id AND n.table_name = a.table_name AND n.chunk_id = a.chunk_id
+          AND n.generation > a.generation)
 )
 SELECT pipeline_id, status, count(*) AS chunks, sum(row_count) AS row_count, sum(byte_count) AS byte_count
-FROM every e
-WHERE status <> 'superseded' AND (:pipeline_id = '' OR pipeline_id = :pipeline_id)
-  AND NOT EXISTS (
-    SELECT 1 FROM chunks n
-    WHERE n.pipeline_id = e.pipeline_id AND n.table_name = e.table_name AND n.chunk_id = e.chunk_id
-      AND n.generation > e.generation)
-  AND NOT EXISTS (
-    SELECT 1 FROM archive n
-    WHERE n.pipeline_id = e.pipeline_id AND n.table_name = e.table_name AND n.chunk_id = e.chunk_id
-      AND n.generation > e.generation)
+FROM latest
 GROUP BY pipeline_id, status
 """
-"""Each chunk once, by its latest generation. A row that is in both tables was being moved when its mover died."""
+"""Each chunk once, by its latest generation. A row that is in both tables was being moved when its mover died.
+
+A hot row that a rewind has left behind is superseded; an archived one is not touched, so its successor is looked for.
+"""
 
 
 def add_chunks(session: Session, chunks: Sequence[Chunk], now: datetime) -> int:

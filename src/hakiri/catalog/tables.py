@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 from hakiri.model.moves import CHUNK_MOVES, LANDING_MOVES, RUN_MOVES, Move
@@ -20,6 +20,7 @@ class Table:
     ints: tuple[str, ...]
     moves: tuple[Move, ...] = ()
     append_only: bool = False
+    packed: tuple[str, ...] = ()  # what Delta keeps in one column, because a MERGE costs by the column
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -27,10 +28,22 @@ class Table:
 
 
 def table(
-    name: str, *, key: str, texts: str, ints: str = "", moves: tuple[Move, ...] = (), append_only: bool = False
+    name: str,
+    *,
+    key: str,
+    texts: str,
+    ints: str = "",
+    shown: str = "",
+    moves: tuple[Move, ...] = (),
+    append_only: bool = False,
 ) -> Table:
-    """A table, its column names given as words. `bucket` is where Delta keeps the row, and every table has it."""
-    return Table(name, tuple(key.split()), tuple(texts.split()), (*ints.split(), "bucket"), moves, append_only)
+    """A table, its column names given as words. `bucket` is where Delta keeps the row, and every table has it.
+
+    Where `shown` names some columns, Delta keeps those and the key apart, and packs the rest.
+    """
+    made = Table(name, tuple(key.split()), tuple(texts.split()), (*ints.split(), "bucket"), moves, append_only)
+    apart = {*made.key, *shown.split(), "bucket"}
+    return replace(made, packed=tuple(each for each in made.columns if each not in apart)) if shown else made
 
 
 _CHUNK_TEXTS = (
@@ -39,15 +52,17 @@ _CHUNK_TEXTS = (
 )
 _CHUNK_INTS = "generation ordinal attempt fence failures lease_ms row_count byte_count"
 _CHUNK_KEY = "pipeline_id table_name chunk_id generation"
+_CHUNK_SHOWN = "status row_count byte_count"
 
 PIPELINES = table("pipelines", key="pipeline_id", texts="pipeline_id phase updated_at", ints="parallelism max_attempts")
-CHUNKS = table("chunks", key=_CHUNK_KEY, texts=_CHUNK_TEXTS, ints=_CHUNK_INTS, moves=CHUNK_MOVES)
-ARCHIVE = table("archive", key=_CHUNK_KEY, texts=_CHUNK_TEXTS, ints=_CHUNK_INTS)
+CHUNKS = table("chunks", key=_CHUNK_KEY, texts=_CHUNK_TEXTS, ints=_CHUNK_INTS, shown=_CHUNK_SHOWN, moves=CHUNK_MOVES)
+ARCHIVE = table("archive", key=_CHUNK_KEY, texts=_CHUNK_TEXTS, ints=_CHUNK_INTS, shown=_CHUNK_SHOWN)
 LANDINGS = table(
     "landings",
     key="pipeline_id table_name number",
     texts="pipeline_id table_name status chunks holder leased_until cursor_value reason updated_at",
     ints="number fence lease_ms version",
+    shown="status version",
     moves=LANDING_MOVES,
 )
 CURSORS = table(

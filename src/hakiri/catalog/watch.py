@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
+from typing import NamedTuple
+
+from hakiri.model.instants import from_text
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(NamedTuple):
     """A lease as it was last written. A renewal changes `leased_until`, so an equal sighting is an idle holder."""
 
-    name: tuple[str, ...]
+    scope: str
+    table: str
+    number: str
+    generation: int
     fence: int
-    leased_until: datetime
-    lease_seconds: float
+    leased_until: str
+    lease_ms: int
 
 
 class Watch:
@@ -25,18 +29,24 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self._since: dict[Sighting, datetime] = {}
+        self._ends: dict[str, dict[Sighting, datetime]] = {}
         self._lock = Lock()
 
     def is_dead(self, lease: Sighting, now: datetime) -> bool:
         """Whether the lease may be ended. A repeat is how the watching is done."""
-        term = timedelta(seconds=lease.lease_seconds)
-        with self._lock:
-            since = self._since.setdefault(lease, now)
-        return now - since >= term or now >= lease.leased_until + term
+        seen = self._ends.get(lease.scope)
+        end = seen.get(lease) if seen else None
+        return now >= (end or self._first_seen(lease, now))
 
     def forget(self, scope: str, living: set[Sighting]) -> None:
-        """Drop what was seen under this scope (the first part of the name) and is there no longer."""
+        """Drop what was seen under this scope and is there no longer."""
         with self._lock:
-            for gone in [seen for seen in self._since if seen.name[0] == scope and seen not in living]:
-                del self._since[gone]
+            seen = self._ends.get(scope, {})
+            for gone in seen.keys() - living:
+                del seen[gone]
+
+    def _first_seen(self, lease: Sighting, now: datetime) -> datetime:
+        """When the lease is dead, if nobody renews it."""
+        end = min(now, from_text(lease.leased_until)) + timedelta(milliseconds=lease.lease_ms)
+        with self._lock:
+            return self._ends.setdefault(lease.scope, {}).setdefault(lease, end)

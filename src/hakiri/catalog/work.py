@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import itemgetter
 
 from hakiri.catalog.rows import chunk_of, key_values, seal_of
 from hakiri.catalog.store import Row, Session
@@ -41,9 +42,10 @@ UPDATE chunks
 SET status = 'running', holder = :holder, leased_until = :leased_until, lease_ms = :lease_ms,
     attempt = attempt + 1, fence = fence + 1, not_before = '', updated_at = :now
 WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND chunk_id = :chunk_id AND generation = :generation
-  AND fence = :fence AND status IN ('pending', 'waiting')
+  AND fence = :fence AND status NOT IN ('running', 'done', 'failed', 'superseded')
 RETURNING *
 """
+"""Not `status IN ('pending', 'waiting')`: PostgreSQL might then look for the one row in all of `chunks_claimable`."""
 
 RENEW = """
 UPDATE chunks
@@ -105,8 +107,7 @@ def claim(session: Session, wanted: Claim, watch: Watch, now: datetime) -> tuple
     living = _end_dead_leases(session, wanted.pipeline, limits[0]["max_attempts"], watch, now)
     room = min(wanted.limit, limits[0]["parallelism"] - living)
     if wanted.max_parallel_chunks is not None:
-        elsewhere = session.rows(RUNNING_ELSEWHERE, pipeline_id=wanted.pipeline)
-        living += sum(not watch.is_dead(_sighting(row), now) for row in elsewhere)
+        living += _living_elsewhere(session, wanted.pipeline, watch, now)
         room = min(room, wanted.max_parallel_chunks - living)
     if room <= 0:
         return ()
@@ -179,8 +180,8 @@ def _end_dead_leases(session: Session, pipeline: str, max_attempts: int, watch: 
     """End the pipeline's dead leases, and count the living."""
     running = session.rows(RUNNING, pipeline_id=pipeline)
     sightings = [_sighting(row) for row in running]
-    watch.forget(pipeline, set(sightings))
     dead = [row for row, sighting in zip(running, sightings, strict=True) if watch.is_dead(sighting, now)]
+    watch.forget(pipeline, set(sightings))
     return len(running) - sum(_end_dead_lease(session, row, max_attempts, now) for row in dead)
 
 
@@ -202,9 +203,20 @@ def _end_dead_lease(session: Session, row: Row, max_attempts: int, now: datetime
     return bool(ended)
 
 
+def _living_elsewhere(session: Session, pipeline: str, watch: Watch, now: datetime) -> int:
+    """Count the living leases of all other pipelines; to end the dead is their own claims' affair."""
+    sightings = [_sighting(row) for row in session.rows(RUNNING_ELSEWHERE, pipeline_id=pipeline)]
+    living = sum(not watch.is_dead(sighting, now) for sighting in sightings)
+    for scope in {sighting.scope for sighting in sightings}:
+        watch.forget(scope, set(sightings))
+    return living
+
+
+_seen = itemgetter("pipeline_id", "table_name", "chunk_id", "generation", "fence", "leased_until", "lease_ms")
+
+
 def _sighting(row: Row) -> Sighting:
-    name = (row["pipeline_id"], row["table_name"], row["chunk_id"], str(row["generation"]))
-    return Sighting(name, row["fence"], from_text(row["leased_until"]), row["lease_ms"] / 1000)
+    return Sighting(*_seen(row))
 
 
 def _named(row: Row) -> dict[str, Value]:

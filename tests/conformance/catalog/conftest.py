@@ -44,11 +44,11 @@ def session_spark(request: pytest.FixtureRequest) -> Callable[[], SparkSession]:
     return lambda: request.getfixturevalue("spark")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def subject(
     start: Start, session_spark: Callable[[], SparkSession], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Subject]:
-    """The store all tests share."""
+    """The store the tests of one file share: a store that grows from file to file would make each slower."""
     with start(tmp_path_factory.mktemp(start.__name__), session_spark) as subject:
         yield subject
 

@@ -9,7 +9,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from hakiri.catalog import work
-from hakiri.catalog.delta import neighbours, rust
+from hakiri.catalog.delta import rust
+from hakiri.catalog.delta.neighbours import NoNeighbours
 from hakiri.catalog.delta.replica import Changes
 from hakiri.catalog.tables import SCHEMAS
 from hakiri.catalog.watch import Watch
@@ -32,7 +33,7 @@ def without_fence(patch: pytest.MonkeyPatch) -> None:
 
 
 def plain_append(patch: pytest.MonkeyPatch) -> None:
-    merge = rust._merge
+    merge = rust.merge_changes
 
     def append(handle: DeltaTable, changes: Changes, revision: int, name: str) -> None:
         if changes.table is not SCHEMAS:
@@ -40,8 +41,9 @@ def plain_append(patch: pytest.MonkeyPatch) -> None:
         source = rust._source(changes, revision).drop_columns(["is_gone"])
         return write_deltalake(handle, source, mode="append")
 
-    patch.setattr(rust, "_merge", append)
-    patch.setattr(neighbours, "PAUSES_SECONDS", ())  # the file lock would hide what it does not promise to prevent
+    patch.setattr(rust, "merge_changes", append)
+    # The file lock would hide what it does not promise to prevent.
+    patch.setattr(rust, "FileLockNeighbours", lambda *_: NoNeighbours())
 
 
 def without_expiry(patch: pytest.MonkeyPatch) -> None:

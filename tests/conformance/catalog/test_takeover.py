@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from clocks import ManualClock, SkewedClock
 from conformance.catalog.plans import registered, seal_for, table_of
 from conformance.catalog.subjects import Subject
-from conformance.catalog.workers import doomed
+from conformance.catalog.workers import doomed, stage
 from hakiri.catalog.port import Catalog
 from hakiri.errors import LeaseLost
 from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Seal
@@ -112,30 +113,36 @@ def test_failures_wait_then_retry_and_end_as_their_kind_says(
     assert catalog.fail(last, later) is ChunkStatus.FAILED
 
 
-@pytest.mark.parametrize("step", ["after claim", "mid-complete"])
+@pytest.mark.parametrize("step", ["after claim", "after stage", "mid-complete"])
 def test_a_killed_holders_chunk_is_worked_on_again(
-    subject: Subject, handles: Handles, pipeline: str, step: str
+    subject: Subject, handles: Handles, pipeline: str, step: str, tmp_path: Path
 ) -> None:
     clock = ManualClock(SystemClock().now())
     survivor = handles(subject, clock)
     registered(survivor, pipeline, 1)
-    old = doomed(subject, pipeline, step)
+    old = doomed(subject, pipeline, step, tmp_path)
+    left = list(tmp_path.rglob("*.parquet"))
+    assert len(left) == (step != "after claim")
     assert survivor.claim(pipeline, node="survivor") == ()
     clock.advance(600)
     (new,) = survivor.claim(pipeline, node="survivor")
     assert (new.chunk, new.attempt) == (old.chunk, old.attempt + 1)
     with pytest.raises(LeaseLost):
         survivor.complete(old, seal_for(old))
+    staged = stage(new, tmp_path)
     survivor.complete(new, seal_for(new))
+    (state,) = survivor.chunks(table_of(pipeline))
+    assert state.seal == seal_for(new)
+    assert staged not in left
 
 
 def test_a_holder_killed_after_its_commit_has_completed_its_chunk(
-    subject: Subject, handles: Handles, pipeline: str
+    subject: Subject, handles: Handles, pipeline: str, tmp_path: Path
 ) -> None:
     clock = ManualClock(SystemClock().now())
     survivor = handles(subject, clock)
     registered(survivor, pipeline, 1)
-    old = doomed(subject, pipeline, "after complete")
+    old = doomed(subject, pipeline, "after complete", tmp_path)
     clock.advance(600)
     assert survivor.claim(pipeline, node="survivor") == ()
     (state,) = survivor.chunks(table_of(pipeline))

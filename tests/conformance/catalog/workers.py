@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from conformance.catalog.plans import seal_for
 from hakiri.catalog.open import CatalogSettings, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.store import Session
 from hakiri.model.chunk import Lease
+from hakiri.model.durable import sync
 
 if TYPE_CHECKING:  # a worker loads its own driver and nothing else
     from conformance.catalog.subjects import Subject
@@ -116,11 +120,11 @@ class Killed(BaseException):
     """Where a process would have died, in a session that many share."""
 
 
-def doomed(subject: Subject, pipeline: str, step: str) -> Lease:
+def doomed(subject: Subject, pipeline: str, step: str, folder: Path) -> Lease:
     """A holder that dies at this step; the lease it had."""
     if subject.crowd.is_processes:
         receiving, sending = _processes.Pipe(duplex=False)
-        process = _processes.Process(target=_die, args=(sending, subject.settings, pipeline, step))
+        process = _processes.Process(target=_die, args=(sending, subject.settings, pipeline, step, folder))
         _start(process)
         sending.close()
         lease: Lease = Spawned(process, receiving).last_word()
@@ -128,7 +132,7 @@ def doomed(subject: Subject, pipeline: str, step: str) -> Lease:
     said: list[Lease] = []
     catalog = subject.open()
     try:
-        _hold_and_die(catalog, pipeline, step, said.append, _raise)
+        _hold_and_die(catalog, pipeline, step, folder, said.append, _raise)
     except Killed:
         return said[0]
     finally:
@@ -136,8 +140,9 @@ def doomed(subject: Subject, pipeline: str, step: str) -> Lease:
     raise AssertionError(step)
 
 
-def _die(sending: Connection, settings: CatalogSettings, pipeline: str, step: str) -> None:
-    _hold_and_die(open_catalog(settings), pipeline, step, sending.send, lambda: os.kill(os.getpid(), signal.SIGKILL))
+def _die(sending: Connection, settings: CatalogSettings, pipeline: str, step: str, folder: Path) -> None:
+    catalog = open_catalog(settings)
+    _hold_and_die(catalog, pipeline, step, folder, sending.send, lambda: os.kill(os.getpid(), signal.SIGKILL))
 
 
 def _raise() -> None:
@@ -145,17 +150,29 @@ def _raise() -> None:
 
 
 def _hold_and_die(
-    catalog: Catalog, pipeline: str, step: str, say: Callable[[Lease], None], die: Callable[[], None]
+    catalog: Catalog, pipeline: str, step: str, folder: Path, say: Callable[[Lease], None], die: Callable[[], None]
 ) -> None:
     (lease,) = catalog.claim(pipeline, node="doomed", lease_seconds=60)
     say(lease)
     if step == "after claim":
+        die()
+    stage(lease, folder)
+    if step == "after stage":
         die()
     if step == "mid-complete":
         _die_inside_write(catalog, die)
     catalog.complete(lease, seal_for(lease))
     if step == "after complete":
         die()
+
+
+def stage(lease: Lease, folder: Path) -> Path:
+    """The attempt's file, durable where its seal will say."""
+    file = folder / seal_for(lease).path / "part-00000.parquet"
+    file.parent.mkdir(parents=True)
+    pq.write_table(pa.table({"id": [lease.chunk.ordinal]}), file)
+    sync(file)
+    return file
 
 
 def _die_inside_write(catalog: Catalog, die: Callable[[], None]) -> None:

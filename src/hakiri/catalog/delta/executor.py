@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from hakiri.catalog.delta.layout import columns
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.store import Row
 from hakiri.catalog.tables import Table
@@ -41,4 +42,4 @@ def merge_condition(table: Table, buckets: list[int]) -> str:
 
 def merge_values(table: Table) -> dict[str, str]:
     """What a matched row is set to, and a new one made of. `revision` counts the table's commits."""
-    return {name: f"s.{name}" for name in (*table.columns, "revision")}
+    return {name: f"s.{name}" for name in (*columns(table), "revision")}

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Condition, Lock
+from threading import Condition
 from typing import Any, Generic, TypeVar
 
 from hakiri.catalog.delta.executor import Executor
@@ -22,6 +22,9 @@ T = TypeVar("T")
 
 MAX_TRIES = 200
 LONGEST_PAUSE_SECONDS = 0.25
+COMMITS_A_TURN = 4
+GATHER_SECONDS = 0.005
+"""How long a turn is kept for threads that were just served and may be back with their next request."""
 
 
 class DeltaStore:
@@ -33,7 +36,7 @@ class DeltaStore:
         self._clock = clock
         self._replica = Replica()
         self._lead = _Lead()
-        self._queue_lock = Lock()
+        self._queued = Condition()
         self._queues: dict[Table, list[_Ticket[Any]]] = {}
 
     def write(
@@ -45,8 +48,9 @@ class DeltaStore:
         buckets: frozenset[int] | None = None,
     ) -> T:
         ticket = _Ticket(body, reads, buckets)
-        with self._queue_lock:
+        with self._queued:
             self._queues.setdefault(table, []).append(ticket)
+            self._queued.notify_all()
         with self._lead.unless(lambda: ticket.is_settled) as is_leading:
             if is_leading:
                 self._serve(table)
@@ -74,7 +78,7 @@ class DeltaStore:
             self._replica.close()
 
     def _take(self, table: Table) -> list[_Ticket[Any]]:
-        with self._queue_lock:
+        with self._queued:
             return self._queues.pop(table, [])
 
     def _serve(self, table: Table) -> None:
@@ -86,16 +90,37 @@ class DeltaStore:
             shared = error if isinstance(error, HakiriError) else _interrupted(table, error)
             for ticket in tickets:
                 ticket.fail(shared)
-            raise
+            if error is not shared:
+                raise
 
     def _commit(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
         for tries in range(MAX_TRIES):
             with self._neighbours.turn(table):
                 tickets += self._take(table)  # as late as can be: who came while we waited comes along
-                if self._try(table, tickets):
+                if self._use_turn(table, tickets):
                     return
             self._clock.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.005 * 2 ** min(tries, 6))))  # noqa: S311
         raise CatalogBusy(table=table.name, tries=MAX_TRIES)
+
+    def _use_turn(self, table: Table, tickets: list[_Ticket[Any]]) -> bool:
+        """Commit, and again for those who come back at once: while it is our turn, what we hold is the newest."""
+        for left in reversed(range(COMMITS_A_TURN)):
+            if not self._try(table, tickets):
+                return False
+            others = len(tickets) - 1
+            tickets.clear()
+            if not left or not others:
+                break
+            self._lead.announce()
+            tickets += self._gather(table, others)
+            if not tickets:
+                break
+        return True
+
+    def _gather(self, table: Table, others: int) -> list[_Ticket[Any]]:
+        with self._queued:
+            self._queued.wait_for(lambda: len(self._queues.get(table, ())) >= others, timeout=GATHER_SECONDS)
+            return self._queues.pop(table, [])
 
     def _try(self, table: Table, tickets: list[_Ticket[Any]]) -> bool:
         """Decide everything anew on the newest version, and commit on top of it."""
@@ -149,6 +174,11 @@ class _Lead:
                 with self._condition:
                     self._is_taken = False
                     self._condition.notify_all()
+
+    def announce(self) -> None:
+        """Let those go on for whom there is nothing left to lead for."""
+        with self._condition:
+            self._condition.notify_all()
 
 
 def _never() -> bool:

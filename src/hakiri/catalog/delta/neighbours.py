@@ -5,16 +5,19 @@ from __future__ import annotations
 import fcntl
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Protocol
 
 from hakiri.catalog.tables import Table
 from hakiri.model.clock import Clock
 
-PAUSES_SECONDS = (*(0.002 * 2**step for step in range(4)), *(0.05 for _ in range(2_000)))
-"""How long to wait between tries. After the last the turn is taken without the lock: a stopped neighbour costs time,
-never progress."""
+PAUSES_SECONDS = (*(0.002 * 2**step for step in range(4)), *(0.05 for _ in range(1_000)))
+"""How long to wait between tries to be next. After the last the turn is taken without the lock: a stopped neighbour
+costs time, never progress."""
+
+NEXT_PAUSES_SECONDS = (0.002,) * 20_000
+"""The same for the one who is next, and alone in asking."""
 
 
 class Neighbours(Protocol):
@@ -42,32 +45,43 @@ class NoNeighbours:
 
 
 class FileLockNeighbours:
-    """One lock file per table, which the system gives back when its holder dies."""
+    """Two lock files per table, which the system gives back when their holder dies: one to write, and one to be next.
+
+    Whoever has just written waits behind the one who is next, and its threads gather for the commit after.
+    """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._folder = folder
         self._clock = clock
-        self._open: dict[Table, IO[bytes]] = {}
+        self._open: dict[str, IO[bytes]] = {}
 
     @contextmanager
     def turn(self, table: Table) -> Iterator[None]:
-        file = self._file(table)
-        locked = any(self._lock(file, pause) for pause in PAUSES_SECONDS)
-        try:
+        writing, following = self._file(f"{table.name}.lock"), self._file(f"{table.name}.next.lock")
+        with ExitStack() as turn:
+            with self._held(following, PAUSES_SECONDS):
+                turn.enter_context(self._held(writing, NEXT_PAUSES_SECONDS))
             yield
-        finally:
-            if locked:
-                fcntl.flock(file, fcntl.LOCK_UN)
 
     def close(self) -> None:
         while self._open:
             self._open.popitem()[1].close()
 
-    def _file(self, table: Table) -> IO[bytes]:
-        if table not in self._open:
+    def _file(self, name: str) -> IO[bytes]:
+        if name not in self._open:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._open[table] = (self._folder / f"{table.name}.lock").open("ab")
-        return self._open[table]
+            self._open[name] = (self._folder / name).open("ab")
+        return self._open[name]
+
+    @contextmanager
+    def _held(self, file: IO[bytes], pauses_seconds: tuple[float, ...]) -> Iterator[None]:
+        """Hold the lock, or go on without it when it cannot be had."""
+        locked = any(self._lock(file, pause) for pause in pauses_seconds)
+        try:
+            yield
+        finally:
+            if locked:
+                fcntl.flock(file, fcntl.LOCK_UN)
 
     def _lock(self, file: IO[bytes], pause_seconds: float) -> bool:
         try:

@@ -67,6 +67,12 @@ class Replica:
         """Add these rows or replace the ones with their keys."""
         self.load(table, rows, buckets=())
 
+    def count(self, table: Table, bucket: int) -> int:
+        """How many rows the bucket has."""
+        statement = f"SELECT count(*) FROM {table.name} WHERE bucket = ?"  # noqa: S608 - a name of ours
+        found: int = self._connection.execute(statement, (bucket,)).fetchone()[0]
+        return found
+
     def begin(self) -> None:
         """Open what `keep` or `undo` ends."""
         self._connection.execute("BEGIN")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
@@ -19,7 +21,8 @@ from hakiri.catalog.delta.counting import count_chunks
 from hakiri.catalog.delta.durable import sync_commit
 from hakiri.catalog.delta.executor import merge_condition, merge_values
 from hakiri.catalog.delta.group import DeltaStore
-from hakiri.catalog.delta.neighbours import FileLockNeighbours
+from hakiri.catalog.delta.layout import ints, pack, texts, unpack
+from hakiri.catalog.delta.neighbours import FileLockNeighbours, Neighbours
 from hakiri.catalog.delta.properties import PROPERTIES, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.delta.upkeep import Upkeep
@@ -37,42 +40,69 @@ _LOOK_BACK = 1_000
 class DeltaCatalog(Ledger):
     """The catalog in Delta tables below one folder."""
 
-    def __init__(self, root: Path, *, clock: Clock | None = None, sidecars: Sidecars | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        clock: Clock | None = None,
+        sidecars: Sidecars | None = None,
+        executor: RustExecutor | None = None,
+        neighbours: Neighbours | None = None,
+    ) -> None:
         clock = clock or SystemClock()
-        store = DeltaStore(RustExecutor(root), FileLockNeighbours(root, clock), clock)
+        store = DeltaStore(executor or RustExecutor(root), neighbours or FileLockNeighbours(root, clock), clock)
         super().__init__(store, clock=clock, sidecars=sidecars)
+
+
+class Merge(Protocol):
+    """Makes one commit on top of the handle's own version, or fails."""
+
+    def __call__(self, handle: DeltaTable, changes: Changes, revision: int, name: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    """The files a bucket consists of, and the revision up to which its rows are in the replica."""
+
+    files: frozenset[str]
+    revision: int
 
 
 @dataclass(slots=True)
 class _Open:
-    """A table at the version the replica holds."""
+    """A table at the version that was seen last."""
 
     handle: DeltaTable
-    loaded: dict[int, frozenset[str]] = field(default_factory=dict)
-    """The files each loaded bucket was read from, or known to consist of after a commit of our own."""
+    loaded: dict[int, _Bucket] = field(default_factory=dict)
 
 
 class RustExecutor:
     """Runs the statements by delta-rs."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        merge: Merge | None = None,
+        upkeep: Upkeep | None = None,
+        properties: Mapping[str, str] = PROPERTIES,
+    ) -> None:
         self._root = root
+        self._merge = merge or merge_changes
+        self._upkeep = upkeep or Upkeep()
+        self._properties = properties
         self._tables: dict[Table, _Open] = {}
-        self._upkeep = Upkeep()
 
     def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
         with self._translated():
             opened = self._newest(table)
             files = _files_by_bucket(opened.handle)
-            wanted = files.keys() | opened.loaded.keys() if buckets is None else buckets
-            stale = {
-                bucket: files.get(bucket, frozenset())
-                for bucket in wanted
-                if files.get(bucket, frozenset()) != opened.loaded.get(bucket)
-            }
-            if stale:
-                replica.load(table, _rows(table, stale), buckets=stale)
-                opened.loaded.update(stale)
+            for bucket in files.keys() | opened.loaded.keys() if buckets is None else buckets:
+                found = _Bucket(files.get(bucket, frozenset()), opened.handle.version())
+                seen = opened.loaded.get(bucket)
+                if seen is None or seen.files != found.files:
+                    _bring_up(replica, table, bucket, seen, found)
+                opened.loaded[bucket] = found
 
     def commit(self, changes: Changes) -> bool:
         table = changes.table
@@ -83,7 +113,7 @@ class RustExecutor:
         if table.append_only:
             self._require_append_only(table, opened.handle)
         try:
-            _merge(opened.handle, changes, base + 1, name)
+            self._merge(opened.handle, changes, base + 1, name)
         except DeltaError as error:
             opened.handle = self._load(table)
             if not _is_committed(opened.handle, name, base):
@@ -96,31 +126,32 @@ class RustExecutor:
             sync_commit(self._root / table.name, base + 1, set(opened.handle.file_uris()) - before)
             # Last: until here a failure leaves the buckets marked as read from the old files, so they are read again.
             files = _files_by_bucket(opened.handle)
-            opened.loaded.update({bucket: files.get(bucket, frozenset()) for bucket in changes.buckets()})
+            for bucket in changes.buckets():
+                opened.loaded[bucket] = _Bucket(files.get(bucket, frozenset()), base + 1)
             self._upkeep.after_commit(table, opened.handle)
         return True
 
     def progress(self, pipeline: str | None) -> list[Row] | None:
         with self._translated():
-            hot, cold = self._newest(CHUNKS).handle, self._newest(ARCHIVE).handle
-            return count_chunks([*hot.file_uris(), *cold.file_uris()], pipeline)
+            return count_chunks(self._newest(CHUNKS).handle, self._newest(ARCHIVE).handle, pipeline)
 
     def close(self) -> None:
         self._tables.clear()
 
     def _newest(self, table: Table) -> _Open:
-        if table not in self._tables:
-            self._tables[table] = _Open(self._load(table))
-        else:
-            self._tables[table].handle.update_incremental()
-        return self._tables[table]
+        opened = self._tables.get(table)
+        if opened is None:
+            opened = self._tables[table] = _Open(self._load(table))
+        elif not _is_newest(self._root / table.name / "_delta_log", opened.handle.version()):
+            opened.handle.update_incremental()
+        return opened
 
     def _load(self, table: Table) -> DeltaTable:
         path = self._root / table.name
         try:
             handle = DeltaTable(path)
         except TableNotFoundError:
-            handle = _create(path, table)
+            handle = _create(path, table, self._properties)
         found = int(handle.metadata().configuration["hakiri.schema"])
         if found > ddl.SCHEMA_VERSION:
             raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
@@ -144,10 +175,10 @@ class RustExecutor:
             raise CatalogUnavailable(store=str(self._root), reason=str(error)) from error
 
 
-def _create(path: Path, table: Table) -> DeltaTable:
+def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTable:
     """Make the table, or open the one another process made just now."""
     path.mkdir(parents=True, exist_ok=True)
-    properties = {**PROPERTIES, "hakiri.schema": str(ddl.SCHEMA_VERSION)}
+    properties = {**properties, "hakiri.schema": str(ddl.SCHEMA_VERSION)}
     if table.append_only:
         properties["delta.appendOnly"] = "true"
     try:
@@ -162,7 +193,7 @@ def _create(path: Path, table: Table) -> DeltaTable:
         return DeltaTable(path)
 
 
-def _merge(handle: DeltaTable, changes: Changes, revision: int, name: str) -> None:
+def merge_changes(handle: DeltaTable, changes: Changes, revision: int, name: str) -> None:
     """One MERGE from the handle's own version: it commits as the next one or fails."""
     table = changes.table
     merger = handle.merge(
@@ -175,9 +206,18 @@ def _merge(handle: DeltaTable, changes: Changes, revision: int, name: str) -> No
     )
     if changes.has_removals:
         merger = merger.when_matched_delete("s.is_gone")
+    stays = "NOT s.is_gone" if changes.has_removals else None
     if not table.append_only:
-        merger = merger.when_matched_update(merge_values(table), predicate="NOT s.is_gone")
-    merger.when_not_matched_insert(merge_values(table), predicate="NOT s.is_gone").execute()
+        merger = merger.when_matched_update(merge_values(table), predicate=stays)
+    merger.when_not_matched_insert(merge_values(table), predicate=stays).execute()
+
+
+def _is_newest(log: Path, version: int) -> bool:
+    """Whether nothing was committed after this version: its entry is there and the next is not.
+
+    Both are looked for, because a log that has been cleaned up since has neither.
+    """
+    return (log / f"{version:020}.json").exists() and not (log / f"{version + 1:020}.json").exists()
 
 
 def _is_committed(handle: DeltaTable, name: str, base: int) -> bool:
@@ -189,15 +229,17 @@ def _is_committed(handle: DeltaTable, name: str, base: int) -> bool:
 def _source(changes: Changes, revision: int) -> pa.Table:
     schema = _physical(changes.table).append(pa.field("is_gone", pa.bool_()))
     rows = [
-        {**{name: change.row[name] for name in changes.table.columns}, "revision": revision, "is_gone": change.is_gone}
+        {**pack(changes.table, change.row), "revision": revision, "is_gone": change.is_gone}
         for change in changes.by_key.values()
     ]
     return pa.Table.from_pylist(rows, schema=schema)
 
 
 def _physical(table: Table) -> pa.Schema:
-    texts = [pa.field(name, pa.string()) for name in table.texts]
-    return pa.schema([*texts, *(pa.field(name, pa.int64()) for name in (*table.ints, "revision"))])
+    return pa.schema(
+        [pa.field(name, pa.string()) for name in texts(table)]
+        + [pa.field(name, pa.int64()) for name in (*ints(table), "revision")]
+    )
 
 
 def _files_by_bucket(handle: DeltaTable) -> dict[int, frozenset[str]]:
@@ -209,11 +251,25 @@ def _files_by_bucket(handle: DeltaTable) -> dict[int, frozenset[str]]:
     return {bucket: frozenset(uris) for bucket, uris in files.items()}
 
 
-def _rows(table: Table, files: dict[int, frozenset[str]]) -> Iterator[tuple[Value, ...]]:
-    """The rows of these files. The bucket is in a file's folder, not in the file."""
-    columns = [name for name in table.columns if name != "bucket"]
-    for bucket, uris in files.items():
-        for uri in sorted(uris):
-            content = pq.ParquetFile(uri).read(columns=columns).select(columns)
-            values: Iterable[tuple[Value, ...]] = zip(*(column.to_pylist() for column in content.columns), strict=True)
-            yield from ((*row, bucket) for row in values)
+def _bring_up(replica: Replica, table: Table, bucket: int, seen: _Bucket | None, found: _Bucket) -> None:
+    """Read what changed in the bucket. Every change raises a row's revision, and only a removal lowers their number."""
+    content = _content(table, found.files)
+    if seen is not None:
+        changed = content.filter(pc.greater(content["revision"], seen.revision))
+        replica.put(table, _rows(table, bucket, changed))
+    if seen is None or replica.count(table, bucket) != content.num_rows:
+        replica.load(table, _rows(table, bucket, content), buckets=[bucket])
+
+
+def _content(table: Table, files: frozenset[str]) -> pa.Table:
+    """What the files hold. The bucket is in a file's folder, not in the file."""
+    schema = pa.schema([each for each in _physical(table) if each.name != "bucket"])
+    read = (pq.ParquetFile(uri).read(columns=schema.names, use_threads=False) for uri in sorted(files))
+    # delta-rs writes plain strings and string views as it pleases.
+    alike = [each.select(schema.names).cast(schema) for each in read]
+    return pa.concat_tables(alike) if alike else schema.empty_table()  # which imports pandas, so only at need
+
+
+def _rows(table: Table, bucket: int, content: pa.Table) -> Iterable[tuple[Value, ...]]:
+    kept = {name: content[name].to_pylist() for name in content.column_names}
+    return unpack(table, {**kept, "bucket": [bucket] * content.num_rows})

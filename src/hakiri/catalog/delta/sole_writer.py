@@ -17,7 +17,7 @@ _held: dict[Path, int] = {}
 
 
 def require_sole_writer(location: str, application: str) -> None:
-    """Be the only application that writes next to this table. Raises SecondWriter. Repeats are free.
+    """Be the only application that writes the schema at this location. Raises SecondWriter. Repeats are free.
 
     Spark's log store on a local file system looks whether a version exists and then renames: between two JVMs both
     may win. Unity Catalog and object stores arbitrate commits themselves and need no lock. Two clients of one Spark
@@ -42,9 +42,9 @@ def require_sole_writer(location: str, application: str) -> None:
 
 
 def _local_folder(location: str) -> Path | None:
-    """The schema's folder, if the table lies on a disk of this machine."""
+    """The schema's folder, if it lies on a disk of this machine. Unity Catalog may not say where it is."""
     address = urlparse(location)
-    if address.scheme not in ("", "file"):
+    if not address.path or address.scheme not in ("", "file"):
         return None
-    folder = Path(unquote(address.path)).parent
+    folder = Path(unquote(address.path))
     return folder if folder.is_dir() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from hakiri.catalog import ddl
 from hakiri.catalog.delta.executor import merge_condition, merge_values
 from hakiri.catalog.delta.group import DeltaStore
+from hakiri.catalog.delta.layout import columns, ints, pack, texts, unpack
 from hakiri.catalog.delta.neighbours import NoNeighbours
 from hakiri.catalog.delta.properties import COMPACT_EVERY, PROPERTIES, VACUUM_EVERY, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
@@ -101,6 +102,10 @@ class SparkExecutor:
         self._commits: Counter[Table] = Counter()
         with self._translated():
             spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
+            described = spark.sql(f"DESCRIBE SCHEMA {self._schema}").collect()
+        # Before any table is made or read: a second writer must not even try.
+        location = next((value for name, value in described if name == "Location"), None)
+        require_sole_writer(location or "", spark.conf.get("spark.app.id") or "")
 
     def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
         with self._translated():
@@ -138,19 +143,18 @@ class SparkExecutor:
         return f"{self._schema}.`{table.name}`"
 
     def _create(self, table: Table) -> None:
-        """Make the table where it is missing, and make sure that we may write it."""
-        properties = {**PROPERTIES, "hakiri.schema": str(ddl.SCHEMA_VERSION)}
+        """Make the table where it is missing, and make sure that we know its columns."""
+        # Spark reads the whole log since the last checkpoint for every statement that follows a commit.
+        properties = {**PROPERTIES, "delta.checkpointInterval": "10", "hakiri.schema": str(ddl.SCHEMA_VERSION)}
         if table.append_only:
             properties["delta.appendOnly"] = "true"
-        columns = [f"{name} STRING" for name in table.texts] + [f"{name} BIGINT" for name in table.ints]
+        kept = [f"{name} STRING" for name in texts(table)] + [f"{name} BIGINT" for name in ints(table)]
         listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
         with _creating:
-            self._spark.sql(CREATE.format(name=self._name(table), columns=", ".join(columns), properties=listed))
-        detail = self._spark.sql(f"DESCRIBE DETAIL {self._name(table)}").collect()[0]
-        found = int(detail["properties"]["hakiri.schema"])
+            self._spark.sql(CREATE.format(name=self._name(table), columns=", ".join(kept), properties=listed))
+        found = int(self._properties(table)["hakiri.schema"])
         if found > ddl.SCHEMA_VERSION:
             raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
-        require_sole_writer(detail["location"], self._spark.conf.get("spark.app.id") or "")
         self._heads[table] = Head()
 
     def _load_changes(self, table: Table, replica: Replica) -> None:
@@ -165,24 +169,24 @@ class SparkExecutor:
         self._heads[table] = head or self._heads[table]
 
     def _changed(self, table: Table, seen: int) -> tuple[Head | None, list[tuple[Value, ...]]]:
-        statement = CHANGED.format(columns=", ".join(table.columns), name=self._name(table), seen=seen)
+        statement = CHANGED.format(columns=", ".join(columns(table)), name=self._name(table), seen=seen)
         head, rows = None, []
         for *values, revision, text in self._spark.sql(statement).collect():
             if text:
                 told = json.loads(text)
                 head = Head(revision, tuple(told["commits"]), told["purged"])
             else:
-                rows.append(tuple(values))
-        return head, rows
+                rows.append(values)
+        return head, _unpacked(table, rows)
 
     def _load_buckets(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
         wanted = sorted(buckets or ())
         statement = IN_BUCKETS.format(
-            columns=", ".join(table.columns),
+            columns=", ".join(columns(table)),
             name=self._name(table),
             buckets=", ".join(str(bucket) for bucket in wanted),
         )
-        replica.load(table, [tuple(row) for row in self._spark.sql(statement).collect()], buckets=wanted)
+        replica.load(table, _unpacked(table, self._spark.sql(statement).collect()), buckets=wanted)
 
     def _merge(self, changes: Changes, head: Head) -> None:
         table = changes.table
@@ -205,10 +209,14 @@ class SparkExecutor:
 
     def _require_append_only(self, table: Table) -> None:
         with self._translated():
-            detail = self._spark.sql(f"DESCRIBE DETAIL {self._name(table)}").collect()[0]
+            append_only = self._properties(table).get("delta.appendOnly")
             history = self._spark.sql(f"DESCRIBE HISTORY {self._name(table)}").collect()
         commits = [(row["version"], row["operation"]) for row in history]
-        require_append_only(self._name(LINEAGE), detail["properties"].get("delta.appendOnly"), commits)
+        require_append_only(self._name(LINEAGE), append_only, commits)
+
+    def _properties(self, table: Table) -> dict[str, str]:
+        """The table's properties, which DESCRIBE DETAIL would tell only after counting its files."""
+        return dict(self._spark.sql(f"SHOW TBLPROPERTIES {self._name(table)}").collect())
 
     def _tidy(self, table: Table) -> None:
         self._commits[table] += 1
@@ -233,16 +241,20 @@ def _source(changes: Changes, head: Head) -> Iterator[tuple[Value | bool, ...]]:
     """The changed rows, and the head row that must be at the revision they were decided on."""
     table = changes.table
     for change in changes.by_key.values():
-        values = [change.row[name] for name in table.columns]
-        yield (*values, head.revision, "", -1, change.is_gone)
+        yield (*pack(table, change.row).values(), head.revision, "", -1, change.is_gone)
     if not table.append_only:
-        blank = ["" for _ in table.texts] + [_HEAD_BUCKET if name == "bucket" else 0 for name in table.ints]
+        blank = ["" for _ in texts(table)] + [_HEAD_BUCKET if name == "bucket" else 0 for name in ints(table)]
         yield (*blank, head.revision, head.text(), head.revision - 1, False)
 
 
 def _source_schema(table: Table) -> str:
-    columns = [f"{name} STRING" for name in table.texts] + [f"{name} BIGINT" for name in table.ints]
-    return ", ".join([*columns, "revision BIGINT", "head STRING", "expected BIGINT", "is_gone BOOLEAN"])
+    kept = [f"{name} STRING" for name in texts(table)] + [f"{name} BIGINT" for name in ints(table)]
+    return ", ".join([*kept, "revision BIGINT", "head STRING", "expected BIGINT", "is_gone BOOLEAN"])
+
+
+def _unpacked(table: Table, rows: Sequence[Sequence[Value]]) -> list[tuple[Value, ...]]:
+    kept = zip(*rows, strict=True) if rows else ((),) * len(columns(table))
+    return list(unpack(table, dict(zip(columns(table), kept, strict=True))))
 
 
 def _brief(error: Exception) -> str:

@@ -17,7 +17,12 @@ VACUUM_HOURS = 24
 class Upkeep:
     """Counts a process's commits per table and tidies up now and then. Checkpoints are written by the commits."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, *, compact_every: int = COMPACT_EVERY, vacuum_every: int = VACUUM_EVERY, vacuum_hours: int = VACUUM_HOURS
+    ) -> None:
+        self._compact_every = compact_every
+        self._vacuum_every = vacuum_every
+        self._vacuum_hours = vacuum_hours
         self._commits: Counter[Table] = Counter()
 
     def after_commit(self, table: Table, handle: DeltaTable) -> None:
@@ -25,7 +30,7 @@ class Upkeep:
         self._commits[table] += 1
         count = self._commits[table]
         with suppress(DeltaError):
-            if count % COMPACT_EVERY == 0:
+            if count % self._compact_every == 0:
                 handle.optimize.compact()
-            if count % VACUUM_EVERY == 0:
-                handle.vacuum(VACUUM_HOURS, dry_run=False, enforce_retention_duration=False, full=True)
+            if count % self._vacuum_every == 0:
+                handle.vacuum(self._vacuum_hours, dry_run=False, enforce_retention_duration=False, full=True)

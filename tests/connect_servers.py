@@ -1,0 +1,56 @@
+"""Real Spark Connect servers on this machine, for tests that talk to one."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hakiri.engine.environment import launch_environment, spark_home
+from hakiri.engine.jars import provide_jars
+from hakiri.engine.java import find_java
+from hakiri.engine.launch import local_conf
+from hakiri.engine.settings import EngineSettings, default_cache_dir
+
+
+@contextmanager
+def connect_server(folder: Path) -> Iterator[str]:
+    """The address of a server that nobody else can reach, stopped at the end. Its log is in the folder."""
+    port = free_port()
+    settings = EngineSettings(memory="1g", conf={"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"})
+    java = find_java(default_cache_dir())
+    conf = local_conf(settings, jars=provide_jars(settings, java), logs=folder)
+    conf |= {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": str(port)}
+    command = [str(spark_home() / "bin" / "spark-submit")]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "spark-internal"], cwd=folder, env=launch_environment(java), stdout=log, stderr=log
+        )
+        try:
+            wait_until_open(port, process)
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_open(port: int, process: subprocess.Popen[bytes], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        with socket.socket() as knock:
+            if knock.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        threading.Event().wait(0.1)
+    raise AssertionError("the Spark Connect server did not start")
