@@ -109,7 +109,10 @@ HakiriError
 │   ├── LandingFailed            HK812  nothing was landed (retried)
 │   └── ModeUnavailable          HK813  a load mode this release does not carry out
 ├── RunError                     HK85x  a run as a whole
-│   └── ChunksFailed             HK851  chunks that will not be tried again by themselves
+│   ├── ChunksFailed             HK851  chunks that will not be tried again by themselves
+│   ├── TableUnlisted            HK852  a chunk of a table that the manifest no longer has
+│   ├── ChunksLeft               HK853  chunks that were staged and did not land
+│   └── RefreshWaits             HK854  a full refresh that could not begin
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -1822,6 +1825,49 @@ class ChunksFailed(RunError):
 
     def help(self) -> str:
         return f"once that is mended, `hakiri run {self.pipeline} --retry-failed` tries them again"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableUnlisted(RunError):
+    """A chunk was planned for a table that has been taken out of the manifest since."""
+
+    code = "HK852"
+    table: str
+
+    def message(self) -> str:
+        return f"the table `{self.table}` is no longer in the manifest of pipeline `{self.pipeline}`"
+
+    def help(self) -> str:
+        return f"if it is put back, `hakiri run {self.pipeline} --retry-failed` reads on where it was left"
+
+
+@dataclass(eq=False, kw_only=True)
+class ChunksLeft(RunError):
+    """Chunks that were staged, and that nothing kept from landing but landed all the same."""
+
+    code = "HK853"
+    table: str
+    count: int
+
+    def message(self) -> str:
+        chunks = "1 chunk" if self.count == 1 else f"{self.count:,} chunks"
+        return f"{chunks} of `{self.pipeline}`.`{self.table}` were staged and did not land, because others are missing"
+
+    def help(self) -> str:
+        return f"`hakiri status {self.pipeline}` has the chunks; run it again once none of them is held by a worker"
+
+
+@dataclass(eq=False, kw_only=True)
+class RefreshWaits(RunError):
+    """A full refresh was asked for, and an earlier round is still open."""
+
+    code = "HK854"
+
+    def message(self) -> str:
+        return f"the full refresh of pipeline `{self.pipeline}` has not begun: chunks of an earlier round are open"
+
+    def help(self) -> str:
+        return "ask for it again once they have landed"
 
 
 # --- ours --------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
 
@@ -29,6 +29,8 @@ class Flaky:
     pause: float = 0.0
     """Between two batches of five rows."""
     pieces: int = 4
+    twins: bool = False
+    """Whether all rows are equal, and no key tells them apart."""
 
     def hint(self) -> BackfillHint:
         return BackfillHint(CursorKind.MONOTONIC, safe_parallelism=2)
@@ -37,7 +39,7 @@ class Flaky:
         return f"flaky {table.name}"
 
     def describe(self, table: SourceTable) -> TableSchema:
-        return TableSchema(replace(table, cursor="seen"), COLUMNS, ("id",))
+        return TableSchema(table, COLUMNS, () if self.twins else ("id",))
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:  # noqa: ARG002
         rows = self._numbers(KeyRange(("id",)), since)
@@ -65,7 +67,8 @@ class Flaky:
             if self.poisoned in batch:
                 raise SourceFailed(connector="flaky", table=schema.name, reason="this row is cursed")
             sleep(self.pause)
-            yield pa.RecordBatch.from_pydict({"id": batch, "seen": batch}, schema=COLUMNS)
+            shown = [0] * len(batch) if self.twins else batch
+            yield pa.RecordBatch.from_pydict({"id": shown, "seen": shown}, schema=COLUMNS)
 
     def count(self, schema: TableSchema, span: Span, *, since: KeyValue | None = None) -> int | None:  # noqa: ARG002
         return len(self._numbers(span, since))

@@ -121,3 +121,34 @@ def test_a_rate_budget_is_kept_to(make_stand: MakeStand, source: Flaky) -> None:
     claimed = [event.at for event in stand.events if event.kind is EventKind.CHUNK_CLAIMED]
     assert len(claimed) == 4
     assert (claimed[2] - claimed[0]).total_seconds() >= 0.9
+
+
+def test_a_staged_file_that_is_lost_or_damaged_is_read_again(stand: Stand, source: Flaky) -> None:
+    waiting = replace(source, poisoned=99)  # the last chunk fails, and the mode needs them all
+    path = stand.root / "pipelines/flaky.toml"
+    path.write_text(f'{path.read_text()}load = {{ mode = "truncate" }}\n')
+    assert stand.apply(sources={"flaky": waiting})["flaky"].status is RunStatus.FAILED
+    lost, damaged, *_ = sorted(stand.folder("numbers").rglob("part-00000.parquet"))
+    lost.unlink()
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    assert stand.apply(sources={"flaky": source}, wish=Wish(retries_failed=True))["flaky"].errors == ()
+    assert stand.landed("numbers") == EVERY_ROW
+
+
+def test_a_manifest_that_comes_to_say_truncate_amid_a_round_lands_the_rest(stand: Stand, source: Flaky) -> None:
+    assert stand.apply(sources={"flaky": replace(source, poisoned=30)})["flaky"].status is RunStatus.FAILED
+    path = stand.root / "pipelines/flaky.toml"
+    path.write_text(f'{path.read_text()}load = {{ mode = "truncate" }}\n')
+    assert stand.apply(sources={"flaky": source}, wish=Wish(retries_failed=True))["flaky"].errors == ()
+    assert stand.landed("numbers") == EVERY_ROW
+
+
+def test_equal_rows_of_a_chunk_that_is_tried_again_are_all_kept(make_stand: MakeStand, source: Flaky) -> None:
+    """Without a key, rows are told by content; an attempt that never landed has brought none of them."""
+    keyless = PIPELINE.replace('primary_key = ["id"], incremental = "seen"', "primary_key = []")
+    stand = make_stand({"pipelines/flaky.toml": keyless})
+    twins = replace(source, poisoned=30, twins=True)
+    assert stand.apply(sources={"flaky": twins})["flaky"].status is RunStatus.FAILED
+    mended = replace(twins, poisoned=None)
+    assert stand.apply(sources={"flaky": mended}, wish=Wish(retries_failed=True))["flaky"].errors == ()
+    assert stand.landed("numbers") == Rows({(0, 0): 100})

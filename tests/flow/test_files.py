@@ -93,6 +93,21 @@ def test_files_that_change_between_plan_and_read_hold_nothing_up(make_stand: Mak
     assert apply(stand).did_nothing
 
 
+def test_a_file_that_was_away_while_it_was_to_be_read_is_read_when_it_is_back(make_stand: MakeStand) -> None:
+    stand = folder(make_stand)
+    put(stand, "1.jsonl", event(1))
+    put(stand, "2.jsonl", event(2))
+    plan_only(stand)
+    away = stand.root / "2.jsonl"
+    (stand.root / "data/events/2.jsonl").rename(away)
+    apply(stand)
+    assert stand.landed("events") == Rows({(1, "click"): 1})
+    away.rename(stand.root / "data/events/2.jsonl")  # the very same version
+    apply(stand)
+    assert stand.landed("events") == Rows({(1, "click"): 1, (2, "click"): 1})
+    assert apply(stand).did_nothing
+
+
 def plan_only(stand: Stand) -> None:
     """What a run leaves behind that was cut off after its plan."""
     project = stand.project()

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from flow.stand import Rows, Stand, change, source_rows
-from hakiri.errors import SchemaDrift
+from hakiri import wiring
+from hakiri.errors import ChunksFailed, SchemaDrift
 from hakiri.land.lander import Outcome
 from hakiri.model.chunk import TableKey
-from hakiri.model.ledger import Phase, RunStatus
+from hakiri.model.ledger import Phase, Pipeline, RunStatus
+from hakiri.plan.make import make_plan
+from hakiri.run.gather import gather
 from hakiri.run.journal import EventKind
 from hakiri.run.pipeline import Wish
 
@@ -154,3 +157,46 @@ def test_a_strict_pipeline_reads_nothing_from_a_source_that_has_drifted(make_sta
     assert isinstance(error, SchemaDrift)
     assert error.changes == ("note (added)",)
     assert stand.landed("orders") == Rows(orders(0, 3))
+
+
+def test_a_refresh_of_an_emptied_source_begins_anew(make_stand: MakeStand) -> None:
+    stand = shop(make_stand, mode="append", table='incremental = "seen"')
+    stand.apply()
+    change(stand.root / "shop.sqlite", "DELETE FROM orders")
+    stand.apply(wish=Wish(is_full_refresh=True))
+    assert stand.landed("orders") == Rows()
+    change(stand.root / "shop.sqlite", many=[insert(orders(0, 2))])  # far below the old cursor
+    stand.apply()
+    assert stand.landed("orders") == at_source(stand)
+
+
+def test_without_a_cursor_a_changed_row_is_another_row(make_stand: MakeStand) -> None:
+    stand = shop(make_stand, mode="append", rows=3)
+    stand.apply()
+    change(stand.root / "shop.sqlite", "UPDATE orders SET city = 'x' WHERE id = 1")
+    assert stand.apply()["shop"].rows == 1
+    assert stand.landed("orders") == at_source(stand) + Rows([(1, "city 1", 1)])
+
+
+def test_a_table_that_was_taken_out_of_the_manifest_holds_nothing_up(make_stand: MakeStand) -> None:
+    stand = shop(make_stand, mode="append", table='incremental = "seen"', rows=3)
+    change(stand.root / "shop.sqlite", "CREATE TABLE others (id INTEGER PRIMARY KEY)", "INSERT INTO others VALUES (7)")
+    path = stand.root / "pipelines/shop.toml"
+    alone = path.read_text()
+    path.write_text(alone.replace("tables = [", 'tables = ["others", '))
+    project = stand.project()
+    with wiring.equipment(stand.settings, project) as parts:
+        spec = project.pipelines["shop"].spec
+        plan = make_plan([gather(spec, parts.connector(spec), parts.catalog).facts])
+        parts.catalog.register(Pipeline("shop", parallelism=2))
+        parts.catalog.add_chunks(plan.new_chunks)
+    both = path.read_text()
+    path.write_text(alone)
+    assert stand.apply()["shop"].errors == ()
+    assert stand.landed("orders") == at_source(stand)
+    path.write_text(both)
+    (error,) = stand.apply()["shop"].errors
+    assert isinstance(error, ChunksFailed)
+    assert "no longer in the manifest" in error.reason
+    assert stand.apply(wish=Wish(retries_failed=True))["shop"].errors == ()
+    assert stand.landed("others") == Rows([(7,)])

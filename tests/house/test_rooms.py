@@ -55,7 +55,7 @@ MAP = {
     "catalog.open": room("errors model", "pyspark"),
     "catalog.postgres": room("errors model", "psycopg"),
     "catalog.delta.rust": room("errors model", "deltalake pyarrow"),
-    "catalog.delta.counting": room("errors model", "pyarrow"),
+    "catalog.delta.counting": room("errors model", "deltalake pyarrow"),
     "catalog.delta.upkeep": room("errors model", "deltalake"),
     "catalog.delta.spark": room("errors model", "pyspark"),
     "engine": room("errors model", "pyspark"),

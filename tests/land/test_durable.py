@@ -21,10 +21,13 @@ def test_a_commit_and_what_it_added_is_synced_files_before_folders(
     synced: list[Path] = []
     monkeypatch.setattr(durable, "sync", synced.append)
     durable.make_durable(PathTarget(str(root)), 1)
-    file, folder, commit, log = synced
-    assert (file.suffix, folder, log) == (".parquet", root, root / "_delta_log")
+    file, folder, commit, log, *above = synced
+    assert (file.suffix, folder, log, above) == (".parquet", root, root / "_delta_log", [root, tmp_path])
     assert file.exists()
     assert commit == log / "00000000000000000001.json"
+    synced.clear()
+    durable.make_durable(PathTarget(str(root)), 1, since=-1)
+    assert [path.stem[-1] for path in synced if path.suffix == ".json"] == ["0", "1"]
 
 
 def test_what_lies_elsewhere_or_is_older_than_its_log_is_left_alone(

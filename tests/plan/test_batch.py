@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus
+from hakiri.model.chunk import GONE, Chunk, ChunkKey, ChunkState, ChunkStatus, Seal
 from hakiri.model.span import OneFile, WholeTable
-from hakiri.plan.batch import MOST_CHUNKS, next_batch
+from hakiri.plan.batch import MOST_CHUNKS, exchanges, next_batch
 from hakiri.plan.overlap import overlapping
 from hakiri.plan.reading import Reading, to_json
 from hakiri.plan.rounds import History, chunk_name
-from plan.world import state_of
+from plan.world import landed_keys, state_of
 
 
 def chunk(round_number: int, place: int, reading: Reading | None = None, generation: int = 1) -> Chunk:
@@ -23,12 +24,19 @@ def file(round_number: int, place: int, path: str, version: str = "1") -> Chunk:
 
 
 def done(*chunks: Chunk) -> list[ChunkState]:
-    return [state_of(one, ChunkStatus.DONE) for one in chunks]
+    return [state_of(one, ChunkStatus.DONE, rows=1) for one in chunks]
 
 
-def batch(staged: list[ChunkState], *others: ChunkState, replaces_table: bool = False) -> list[str]:
-    history = History.of([*staged, *others], frozenset())
-    return [state.chunk.key.chunk for state in next_batch(history, staged, replaces_table=replaces_table)]
+def batch(
+    staged: list[ChunkState],
+    *others: ChunkState,
+    landed: Sequence[Chunk] = (),
+    replaces_table: bool = False,
+    tells_versions: bool = True,
+) -> list[str]:
+    history = History.of([*staged, *others, *done(*landed)], landed_keys(landed))
+    found = next_batch(history, staged, replaces_table=replaces_table, tells_versions=tells_versions)
+    return [state.chunk.key.chunk for state in found]
 
 
 def test_an_append_lands_what_is_there() -> None:
@@ -39,7 +47,16 @@ def test_an_append_lands_what_is_there() -> None:
 def test_a_table_that_is_replaced_waits_for_its_round() -> None:
     staged = done(chunk(2, 1), chunk(2, 2))
     assert batch(staged, state_of(chunk(2, 3)), replaces_table=True) == []
-    assert batch(staged, *done(chunk(1, 1)), replaces_table=True) == ["0002-00001", "0002-00002"]
+    assert batch(staged, landed=[chunk(1, 1)], replaces_table=True) == ["0002-00001", "0002-00002"]
+
+
+def test_the_rest_of_a_round_of_which_a_part_has_landed_does_not_wait_and_does_not_replace() -> None:
+    """A manifest that came to say truncate in the middle of a round."""
+    staged, landed = done(chunk(1, 2)), [chunk(1, 1)]
+    assert batch(staged, landed=landed, replaces_table=True) == ["0001-00002"]
+    history = History.of([*staged, *done(*landed)], landed_keys(landed))
+    assert not exchanges(history, staged, replaces_table=True)
+    assert exchanges(History.of(staged, frozenset()), staged, replaces_table=True)
 
 
 def test_a_full_refresh_waits_for_its_round_whatever_the_mode() -> None:
@@ -56,18 +73,31 @@ def test_nothing_staged_is_nothing_to_land() -> None:
     assert batch([], state_of(chunk(1, 1))) == []
 
 
-def test_a_later_round_and_a_later_generation_may_bring_rows_again() -> None:
-    first, later, rewound = chunk(1, 1), chunk(2, 1), chunk(1, 2, generation=2)
-    history = History.of(done(first, later, rewound), frozenset())
-    assert overlapping([first, later, rewound], history) == {later.key, rewound.key}
+def test_a_later_round_may_bring_rows_again_and_a_later_generation_if_an_earlier_one_landed() -> None:
+    first, later, retried, rewound = chunk(1, 1), chunk(2, 1), chunk(1, 2, generation=2), chunk(1, 3, generation=3)
+    history = History.of(done(first, later, retried, rewound), landed_keys([chunk(1, 3, generation=2)]))
+    assert overlapping([first, later, retried, rewound], history) == {later.key, rewound.key}
+
+
+def test_what_is_told_by_content_lands_all_at_once() -> None:
+    staged = done(chunk(2, 1), chunk(2, 3))
+    assert batch(staged, state_of(chunk(2, 2)), tells_versions=True) == ["0002-00001", "0002-00003"]
+    assert batch(staged, state_of(chunk(2, 2)), tells_versions=False) == []
+    assert batch(staged, landed=[chunk(1, 1)], tells_versions=False) == ["0002-00001", "0002-00003"]
 
 
 def test_a_file_overlaps_with_another_version_of_itself_alone() -> None:
     old, new, changed = file(1, 1, "a.csv"), file(2, 1, "b.csv"), file(2, 2, "a.csv", "2")
     history = History.of(done(old, new, changed), frozenset())
     assert overlapping([new, changed], history) == {changed.key}
-    assert batch(done(new, changed), *done(old)) == ["0002-00001"]
-    assert batch(done(changed, new), *done(old)) == ["0002-00002"]
+    assert batch(done(changed, new), landed=[old]) == ["0002-00001"]
+    assert batch(done(changed), landed=[old, new]) == ["0002-00002"]
+
+
+def test_a_version_that_was_gone_or_empty_is_no_version_to_overlap_with() -> None:
+    gone, new = file(1, 1, "a.csv"), file(2, 1, "a.csv", "2")
+    states = [replace(state_of(gone, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", GONE)), *done(new)]
+    assert overlapping([new], History.of(states, landed_keys([gone]))) == set()
 
 
 def test_the_refresh_is_in_the_predicate_and_survives_it() -> None:

@@ -36,6 +36,7 @@ def test_the_same_facts_pass() -> None:
         ([replace(FACTS, spec=spec_of(backfill={"parallelism": 2}))], ("manifest of `shop`",)),
         ([with_table(cursor=stored(2))], ("cursor of `shop`.`orders`",)),
         ([with_table(cursor=None)], ("cursor of `shop`.`orders`",)),
+        ([with_table(is_full_refresh=True)], ("full refresh of `shop`.`orders`",)),
         ([with_table(columns=(ColumnFact("id", "int"),))], ("schema of `shop`.`orders`",)),
         ([with_table(landed_columns=())], ("schema of `shop`.`orders`",)),
         ([with_table(survey=survey_of(rows_of([1, 2, 4])))], ("source bounds of `shop`.`orders`",)),

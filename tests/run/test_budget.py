@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clocks import ManualClock
 from hakiri.model.source import RateBudget
-from hakiri.run.budget import Allowance
+from hakiri.run.budget import Allowance, Quota
 
 
 @given(st.integers(1, 5), st.lists(st.tuples(st.floats(0, 3), st.integers(1, 4)), max_size=30))
@@ -39,3 +39,12 @@ def test_without_a_budget_everything_is_allowed(clock: ManualClock) -> None:
     allowance = Allowance(None, clock)
     allowance.spend(1_000)
     assert allowance.left(7) == 7
+
+
+def test_a_tick_is_one_over_all_rounds(clock: ManualClock) -> None:
+    quota = Quota(None, 3, clock)
+    quota.spend(quota.left(2))
+    assert not quota.is_used_up
+    quota.spend(quota.left(9))
+    assert (quota.left(1), quota.is_used_up) == (0, True)
+    assert not Quota(None, None, clock).is_used_up

@@ -22,12 +22,14 @@ def test_a_wait_ends_with_its_time_or_with_the_stop(clock: ManualClock) -> None:
 
 def test_the_sign_is_seen_by_who_has_the_files_and_leaves_nothing(tmp_path: Path) -> None:
     sign = StopSign(LocalFiles(tmp_path), "run-1")
+    assert not sign.is_up()
     sign.put_up()
-    assert not sign.is_up(), "a run without a folder has no task to tell"
-    (tmp_path / "data/runs/run-1").mkdir(parents=True)
     sign.put_up()
     assert StopSign(LocalFiles(tmp_path), "run-1").is_up()
     assert not StopSign(LocalFiles(tmp_path), "run-2").is_up()
+    (tmp_path / "data/runs/run-1/node").mkdir()
     sign.take_down()
+    assert [path.name for path in (tmp_path / "data/runs/run-1").iterdir()] == ["node"]
+    (tmp_path / "data/runs/run-1/node").rmdir()
     sign.take_down()
-    assert list((tmp_path / "data/runs/run-1").iterdir()) == []
+    assert list((tmp_path / "data/runs").iterdir()) == []

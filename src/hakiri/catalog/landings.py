@@ -62,7 +62,8 @@ def reserve(session: Session, wanted: Reservation, watch: Watch, now: datetime) 
         return _take_over(session, last[0], wanted, watch, now)
     free = {state.chunk.key for state in staged(session, wanted.table)}
     number = last[0]["number"] + 1 if last else 1
-    if not free.issuperset(wanted.chunks):
+    # Nothing to land is what is left of a take-over that came too late: the landing has ended meanwhile.
+    if not wanted.chunks or not free.issuperset(wanted.chunks):
         raise _lost(wanted.table, number)
     landing = Landing(
         table=wanted.table,

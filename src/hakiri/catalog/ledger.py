@@ -120,13 +120,17 @@ class Ledger:
         return self._store.read((CHUNKS, LANDINGS), lambda session: plans.staged(session, table))
 
     def rewind(
-        self, table: TableKey, window: Window, reason: str, *, statuses: Iterable[ChunkStatus] = _ALL
+        self,
+        table: TableKey,
+        window: Window,
+        reason: str,
+        *,
+        statuses: Iterable[ChunkStatus] = _ALL,
+        only: Iterable[ChunkKey] | None = None,
     ) -> tuple[ChunkKey, ...]:
-        wanted = tuple(statuses)
+        wanted = plans.Rewind(table, window, reason, frozenset(statuses), None if only is None else frozenset(only))
         return self._store.write(
-            CHUNKS,
-            lambda session: plans.rewind(session, table, window, reason, wanted, self._clock.now()),
-            reads=(ARCHIVE,),
+            CHUNKS, lambda session: plans.rewind(session, wanted, self._clock.now()), reads=(ARCHIVE,)
         )
 
     def progress(self, pipeline: str | None = None) -> tuple[Progress, ...]:

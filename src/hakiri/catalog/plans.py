@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hakiri.catalog.rows import chunk_key, chunk_of, chunk_row, chunk_state, key_values, landing_of, table_values
@@ -100,21 +100,32 @@ def add_chunks(session: Session, chunks: Sequence[Chunk], now: datetime) -> int:
     return sum(row["status"] == ChunkStatus.PENDING for row in session.many(INSERT_CHUNK, fresh))
 
 
-def rewind(
-    session: Session, table: TableKey, window: Window, reason: str, statuses: Iterable[ChunkStatus], now: datetime
-) -> tuple[ChunkKey, ...]:
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """What shall be done again, and why."""
+
+    table: TableKey
+    window: Window
+    reason: str
+    statuses: frozenset[ChunkStatus]
+    only: frozenset[ChunkKey] | None = None
+
+    def takes(self, row: Row) -> bool:
+        statuses = self.statuses - {ChunkStatus.PENDING, ChunkStatus.SUPERSEDED}
+        is_named = self.only is None or chunk_key(row) in self.only
+        return is_named and row["status"] in statuses and chunk_of(row).window.overlaps(self.window)
+
+
+def rewind(session: Session, wanted: Rewind, now: datetime) -> tuple[ChunkKey, ...]:
     """Give the latest generation of each overlapping chunk a successor, unless it has yet to run."""
-    session.hold(table.pipeline)
-    hot = {chunk_key(row) for row in session.rows(HOT, **table_values(table))}
-    wanted = frozenset(statuses) - {ChunkStatus.PENDING, ChunkStatus.SUPERSEDED}
-    told: dict[str, Value] = {"reason": reason, "now": to_text(now)}
+    session.hold(wanted.table.pipeline)
+    hot = {chunk_key(row) for row in session.rows(HOT, **table_values(wanted.table))}
+    told: dict[str, Value] = {"reason": wanted.reason, "now": to_text(now)}
     reborn: list[dict[str, Value]] = []
-    for row in _latest(_every(session, table)):
-        if row["status"] not in wanted or not chunk_of(row).window.overlaps(window):
-            continue
+    for row in filter(wanted.takes, _latest(_every(session, wanted.table))):
         if chunk_key(row) in hot:
             session.rows(SUPERSEDE, **key_values(chunk_key(row)), **told)
-        reborn.append(_successor(row, reason, now))
+        reborn.append(_successor(row, wanted.reason, now))
     return tuple(chunk_key(row) for row in session.many(INSERT_CHUNK, reborn))
 
 

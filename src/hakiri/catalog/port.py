@@ -125,10 +125,12 @@ class Catalog(Protocol):
         ...
 
     def rewind(
-        self, table: TableKey, window: Window, reason: str, *, statuses: Iterable[ChunkStatus] = tuple(ChunkStatus)
-    ) -> tuple[ChunkKey, ...]:
+        self, table: TableKey, window: Window, reason: str, *, statuses: Iterable[ChunkStatus] = tuple(ChunkStatus),
+        only: Iterable[ChunkKey] | None = None,
+    ) -> tuple[ChunkKey, ...]:  # fmt: skip
         """Put every chunk that overlaps the window back to pending under a new generation, and name those.
 
+        Of these only the ones named, where any are; a name that is not the latest generation's is no chunk's.
         The old rows stay, superseded, or done where they have landed. Chunks already pending are left alone, so a
         repeat changes nothing until they have run. Raises WindowMismatch.
         """
@@ -156,7 +158,7 @@ class Catalog(Protocol):
         While one is open there is no other: a dead holder's is handed over as it stands, with its own chunks and
         cursor, to be replayed under the same number. A holder is dead when its lease has run out, or when the caller
         knows it: `dead_holder` is as LandingHeld named it. Raises LandingHeld when its holder lives; LandingLost when
-        one of the chunks is not staged.
+        one of the chunks is not staged, or when none is named and nothing is open.
         """
         ...
 

@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from hakiri.cli import catalog, pipeline
-from hakiri.cli.options import FullRefreshOption, JsonOption, NamesArgument, ProjectOption, VerboseOption
+from hakiri.cli.options import (
+    FullRefreshOption,
+    JsonOption,
+    NamesArgument,
+    ProjectOption,
+    RetryFailedOption,
+    VerboseOption,
+)
 
 app = typer.Typer(
     name="hakiri",
@@ -99,12 +106,21 @@ def apply(
         Path | None, typer.Option("--plan", metavar="FILE", help="Carry out a sealed plan, if nothing has moved.")
     ] = None,
     full_refresh: FullRefreshOption = False,
+    retry_failed: RetryFailedOption = False,
 ) -> None:
     """Do what there is to do, exactly once. A second apply without a change at the source does nothing."""
     from hakiri.cli.apply import apply_project
 
     _leave(
-        apply_project(names or [], project, as_json=as_json, verbose=verbose, plan=sealed, is_full_refresh=full_refresh)
+        apply_project(
+            names or [],
+            project,
+            as_json=as_json,
+            verbose=verbose,
+            plan=sealed,
+            is_full_refresh=full_refresh,
+            retries_failed=retry_failed,
+        )
     )
 
 
@@ -115,9 +131,7 @@ def run(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
     full_refresh: FullRefreshOption = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try chunks again that have failed for good.")
-    ] = False,
+    retry_failed: RetryFailedOption = False,
 ) -> None:
     """Run one pipeline, for a scheduler: the exit code says how it went."""
     from hakiri.cli.apply import apply_project

@@ -11,9 +11,11 @@ from pathlib import Path
 from types import FrameType
 
 from hakiri.cli import progress
+from hakiri.cli.codes import EXIT_CODES
 from hakiri.cli.output import plain, say, say_error, say_json
 from hakiri.errors import Recovery
 from hakiri.errors import as_json as facts
+from hakiri.model.ledger import RunStatus
 from hakiri.run.apply import apply
 from hakiri.run.manifest import choose_pipelines
 from hakiri.run.pipeline import Result, Wish
@@ -22,9 +24,8 @@ from hakiri.run.stopping import Stop
 from hakiri.settings import from_environment
 from hakiri.wiring import close_engine, equipment, workplace
 
-EXIT_FAILED = 1
-EXIT_LATER = 3
 EXIT_STOPPED = 130
+_MOST_PRESSING = (Recovery.REPORT, Recovery.FIX, Recovery.RETRY, Recovery.YIELD)
 
 
 def apply_project(
@@ -50,7 +51,7 @@ def apply_project(
         progress.show(parts.clock, enabled=not as_json) as listener,
     ):
         results = apply(parts, specs, wish=wish, stop=stop, listener=listener)
-    if stop.is_asked:
+    if any(result.left_running for result in results):
         close_engine()  # a task that did not hear the request ends with its session
     if as_json:
         say_json({"ok": not exit_code(results), "runs": [_document(result) for result in results]})
@@ -60,14 +61,11 @@ def apply_project(
 
 
 def exit_code(results: Sequence[Result]) -> int:
-    """0 where every run left nothing undone (G10); 130 for a stop, 1 for what needs a person, 3 for another try."""
-    statuses = {result.status.value for result in results}
-    if "stopped" in statuses:
+    """0 where every run left nothing undone (G10), 130 for a stop, else by what the most pressing error asks for."""
+    if any(result.status is RunStatus.STOPPED for result in results):
         return EXIT_STOPPED
-    if "failed" not in statuses:
-        return 0
     needs = {error.recovery for result in results for error in result.errors}
-    return EXIT_FAILED if needs - {Recovery.RETRY, Recovery.YIELD} else EXIT_LATER
+    return next((EXIT_CODES[recovery] for recovery in _MOST_PRESSING if recovery in needs), 0)
 
 
 @contextmanager
@@ -102,7 +100,7 @@ def _tell(results: Sequence[Result]) -> None:
 
 
 def _verdict(result: Result) -> str:
-    if result.status.value != "succeeded":
+    if result.status is not RunStatus.SUCCEEDED:
         return f"{result.status.value}: {result.pipeline}, run {result.run}"
     if result.did_nothing:
         again = f", {result.rows_read:,} rows read again" if result.rows_read else ""

@@ -12,10 +12,9 @@ import traceback
 from collections.abc import Sequence
 
 from hakiri.cli.app import app
-from hakiri.errors import Bug, HakiriError, Recovery, mask, render
+from hakiri.cli.codes import EXIT_CODES
+from hakiri.errors import Bug, HakiriError, mask, render
 from hakiri.errors import as_json as facts
-
-EXIT_CODES = {Recovery.FIX: 1, Recovery.RETRY: 3, Recovery.YIELD: 3, Recovery.REPORT: 4}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -30,6 +30,7 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show Spark
 FullRefreshOption = Annotated[
     bool, typer.Option("--full-refresh", help="Read every table anew; it then takes the place of what has landed.")
 ]
+RetryFailedOption = Annotated[bool, typer.Option("--retry-failed", help="Try chunks again that have failed for good.")]
 NamesArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[ID]...", help="Pipelines; all of them by default.", show_default=False)
+    list[str] | None, typer.Argument(metavar="ID", help="Pipelines; all of them by default.", show_default=False)
 ]

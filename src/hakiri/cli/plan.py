@@ -29,7 +29,8 @@ def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Pat
     else:
         for line in show_lines(planned):
             say(plain(line))
-        for _, error in planned.errors:
+        for pipeline, error in planned.errors:
+            say(plain(f"{pipeline}: cannot be planned"))
             say_error(error)
     if planned.errors:
         return EXIT_UNPLANNED

@@ -10,25 +10,24 @@ from hakiri.land.target import Target, folder_of
 from hakiri.model.durable import sync
 
 
-def make_durable(target: Target, version: int) -> None:
-    """Return when the commit and the files it added are on the disk. Stores other than a folder see to it themselves.
+def make_durable(target: Target, version: int, *, since: int | None = None) -> None:
+    """Return when the commits after `since` up to the version, and the files they added, are on the disk.
 
-    A repeat is harmless; a version that a checkpoint has replaced in the log is older than any that matters here.
+    Without `since` it is the one commit. Stores other than a folder see to it themselves. A repeat is harmless.
     """
     folder = folder_of(target)
     if folder is None:
         return
     log = folder / "_delta_log"
-    commit = log / f"{version:020}.json"
-    if not commit.exists():
+    first = version if since is None else since + 1
+    named = (log / f"{number:020}.json" for number in range(first, version + 1))
+    commits = [commit for commit in named if commit.exists()]  # others were tidied away behind a checkpoint
+    if not commits:
         return
-    added = [folder / unquote(path) for path in _added(commit)]
-    for file in added:
-        sync(file)
-    for above in sorted({file.parent for file in added}):
-        sync(above)
-    sync(commit)
-    sync(log)
+    added = [folder / unquote(path) for commit in commits for path in _added(commit)]
+    files = [file for file in added if file.exists()]  # what a later commit has replaced may be gone
+    for each in [*files, *sorted({file.parent for file in files}), *commits, log, folder, folder.parent]:
+        sync(each)
 
 
 def _added(commit: Path) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +15,7 @@ from hakiri.model.staged import Tally
 
 FORMAT = 1
 MAX_BYTES = 256 * 1024
-"""What one commit may say about itself: some five thousand chunks."""
+"""What one commit may say about itself: any number of chunks whose names follow each other, or some ten thousand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ def to_text(stamp: Stamp, tally: Tally) -> str:
         "number": stamp.number,
         "runs": stamp.runs,
         "cursor": stamp.cursor,
-        "chunks": [[chunk.chunk, chunk.generation] for chunk in stamp.chunks],
+        "chunks": _folded(stamp.chunks),
         "tally": [tally.read, tally.staged, tally.quarantined, tally.filtered, tally.deduplicated],
     }
     return json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
@@ -98,10 +100,41 @@ def _read(plain: Any) -> Mark | None:
                 app_id=app,
                 table=TableKey(pipeline, table),
                 number=number,
-                chunks=tuple(ChunkKey(pipeline, table, str(chunk), int(generation)) for chunk, generation in chunks),
+                chunks=tuple(ChunkKey(pipeline, table, name, generation) for name, generation in _unfolded(chunks)),
                 runs=tuple(map(str, runs)),
                 cursor=cursor,
             )
             return Mark(stamp, Tally(read, staged, quarantined, filtered, deduplicated))
         case _:
             return None
+
+
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,18})")
+
+
+def _folded(chunks: tuple[ChunkKey, ...]) -> list[list[str | int]]:
+    """Each chunk's name and generation; of names that count up, the first and how many there are."""
+    folded: list[list[str | int]] = []
+    following = ""
+    for chunk in chunks:
+        if folded and chunk.chunk == following and chunk.generation == folded[-1][1]:
+            folded[-1][2:] = [int(folded[-1][2]) + 1 if len(folded[-1]) > 2 else 2]
+        else:
+            folded.append([chunk.chunk, chunk.generation])
+        following = _next(chunk.chunk)
+    return folded
+
+
+def _unfolded(folded: list[Any]) -> Iterator[tuple[str, int]]:
+    for name, generation, *count in folded:
+        each = str(name)
+        for _ in range(int(count[0]) if count else 1):
+            yield each, int(generation)
+            each = _next(each)
+
+
+def _next(name: str) -> str:
+    """The name that counts one up in as many digits; empty where that is none."""
+    found = _NUMBERED.fullmatch(name)
+    following = str(int(found[2]) + 1).zfill(len(found[2])) if found else ""
+    return found[1] + following if found and len(following) == len(found[2]) else ""

@@ -12,6 +12,10 @@ Bound = int | str
 """An edge of a window: a number, or text that sorts as its values do (ISO 8601 for instants)."""
 
 
+GONE = "gone"
+"""The cursor of a seal whose chunk found nothing of what was planned."""
+
+
 class ChunkStatus(StrEnum):
     """Where a chunk stands. The moves between them are in `model.moves`."""
 
@@ -83,6 +87,11 @@ class Seal:
     bytes: int
     fingerprint: str
     cursor: str = ""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether what the chunk was to read was no longer there, so that it stands for nothing read."""
+        return self.cursor == GONE
 
 
 class FailureKind(StrEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hakiri.errors import FeatureUnavailable
+from hakiri.plan.modes import load_of
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.quality import DatasetLevel
@@ -34,7 +35,7 @@ def _missing(spec: PipelineSpec) -> Iterator[str]:
 
 
 def _missing_of(spec: PipelineSpec, table: TableSpec) -> Iterator[str]:
-    load = table.load or spec.load
+    load = load_of(spec, table)
     if load.mode not in MODES:
         yield f"load.mode = {load.mode.value}"
     if load.pre_hook:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hakiri.model.chunk import ChunkState
 from hakiri.plan.overlap import overlapping
@@ -10,28 +10,46 @@ from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, round_of
 
 MOST_CHUNKS = 2_000
-"""What one commit can name with room to spare."""
+"""What one commit names at most, where the chunks need not land together."""
 
 
-def next_batch(history: History, staged: Sequence[ChunkState], *, replaces_table: bool) -> tuple[ChunkState, ...]:
+def next_batch(
+    history: History, staged: Sequence[ChunkState], *, replaces_table: bool, tells_versions: bool
+) -> tuple[ChunkState, ...]:
     """The chunks of the next landing, in order of dispatch; none where it is too early for one.
 
     What takes the place of the whole table lands when its round is whole, and not before (G9). Chunks that may bring
-    rows again land apart from those that cannot, because looking for such rows would take equal rows for the same.
+    rows again land apart from those that cannot, because looking for such rows would take equal rows for the same. And
+    where a row is known by its content alone (`tells_versions` is false), they land all at once: copies are counted
+    against the table, so copies that land apart would be taken for one another.
     """
     if not staged:
         return ()
-    if replaces_table or replaces(staged[0]):
-        number = round_of(staged[0].chunk.key.chunk)
-        whole = {state.chunk.key for state in history.chunks if round_of(state.chunk.key.chunk) == number}
-        there = tuple(state for state in staged if state.chunk.key in whole)
-        return there if len(there) == len(whole) else ()
-    again = overlapping((state.chunk for state in staged), history)
-    is_again = staged[0].chunk.key in again
-    alike = [state for state in staged if (state.chunk.key in again) == is_again]
-    return tuple(alike[:MOST_CHUNKS])
+    number = round_of(staged[0].chunk.key.chunk)
+    round_open = [state for state in history.open if round_of(state.chunk.key.chunk) == number]
+    if exchanges(history, staged, replaces_table=replaces_table):
+        return _all_or_none(staged, round_open)
+    again = overlapping((state.chunk for state in history.open), history)
+    fresh = [state for state in staged if state.chunk.key not in again]
+    if fresh:
+        return tuple(fresh[:MOST_CHUNKS])
+    if tells_versions:
+        return tuple(staged[:MOST_CHUNKS])
+    return _all_or_none(staged, [state for state in round_open if state.chunk.key in again])
 
 
-def replaces(state: ChunkState) -> bool:
-    """Whether the chunk belongs to a full refresh."""
-    return from_json(state.chunk.predicate).replaces
+def exchanges(history: History, chunks: Iterable[ChunkState], *, replaces_table: bool) -> bool:
+    """Whether the landing of these takes the place of what the table holds.
+
+    The rest of a round of which a part has landed does not: it would take the place of that part.
+    """
+    first = next(iter(chunks))
+    number = round_of(first.chunk.key.chunk)
+    is_asked = replaces_table or from_json(first.chunk.predicate).replaces
+    return is_asked and not any(round_of(key.chunk) == number for key in history.landed)
+
+
+def _all_or_none(staged: Sequence[ChunkState], wanted: Sequence[ChunkState]) -> tuple[ChunkState, ...]:
+    keys = {state.chunk.key for state in wanted}
+    there = tuple(state for state in staged if state.chunk.key in keys)
+    return there if len(there) == len(keys) else ()

@@ -37,7 +37,7 @@ def _verdict(plan: Plan) -> str:
     known = [table.lacking.rows for table in tables]
     rows = sum(rows for rows in known if rows is not None)
     about = "" if all(table.lacking.is_exact for table in tables) else "about "
-    amount = "an unknown number of rows" if None in known else f"{about}{rows:,} {'row' if rows == 1 else 'rows'}"
+    amount = "an unknown number of rows" if None in known else f"{about}{_number(rows, 'row')}"
     chunks = sum(table.counts.open for table in tables)
     return f"To do: {_number(chunks, 'chunk')} of {_number(len(tables), 'table')}, {amount}."
 
@@ -91,7 +91,7 @@ def _lacking(lacking: Lacking, *, is_overlap_only: bool) -> str:
 
 def _chunks(chunks: tuple[PlannedChunk, ...]) -> Iterator[str]:
     for planned in chunks[:MAX_CHUNKS]:
-        rows = "rows not known" if planned.rows is None else f"about {planned.rows:,} rows"
+        rows = "rows not known" if planned.rows is None else f"about {_number(planned.rows, 'row')}"
         yield f"      {planned.chunk.key.chunk}  {_part(planned.chunk)}, {rows}"
     if len(chunks) > MAX_CHUNKS:
         yield f"      ... and {len(chunks) - MAX_CHUNKS:,} more"
@@ -105,7 +105,7 @@ def _part(chunk: Chunk) -> str:
 def _stretch(window: Window) -> str:
     match window:
         case Window(None, None):
-            return "no bounds along the cursor"
+            return "no bounds"
         case Window(None, upper):
             return f"below {upper}"
         case Window(lower, None):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hakiri.model.chunk import ChunkKey, ChunkState
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Survey
-from hakiri.plan.modes import load_of, replaces_table
+from hakiri.plan.modes import incremental_of, load_of, replaces_table
 from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
 
@@ -60,7 +60,7 @@ class PipelineFacts:
 
     def incremental(self, table: TableFacts) -> IncrementalSpec | None:
         """The table's own cursor, or the pipeline's."""
-        return table.spec.incremental or self.spec.incremental
+        return incremental_of(self.spec, table.spec)
 
     def load(self, table: TableFacts) -> LoadSpec:
         """The table's own load, or the pipeline's."""

@@ -92,6 +92,7 @@ def _parts(facts: PipelineFacts) -> Iterator[tuple[str, Any]]:
         yield f"cursor of {name}", table.cursor and [table.cursor.value, table.cursor.landing]
         yield f"schema of {name}", _schema(table)
         yield f"source bounds of {name}", table.survey and _bounds(table.survey)
+        yield f"full refresh of {name}", table.is_full_refresh
 
 
 def _schema(table: TableFacts) -> Any:

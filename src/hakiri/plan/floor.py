@@ -10,12 +10,10 @@ from enum import Enum, auto
 from hakiri.errors import CursorColumnMissing, CursorUnreadable, UnfitForCursor
 from hakiri.model.chunk import TableKey
 from hakiri.model.key import KeyValue
-from hakiri.model.source import CursorKind
 from hakiri.plan.facts import PipelineFacts, TableFacts
+from hakiri.plan.modes import cursor_of_table
 from hakiri.plan.reading import cursor_from_text
 from hakiri.spec.faults import guess
-
-_COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONIC})
 
 
 class Axis(Enum):
@@ -68,19 +66,13 @@ def cursor_column(pipeline: PipelineFacts, table: TableFacts) -> str | None:
 
     Raises CursorColumnMissing.
     """
-    incremental = pipeline.incremental(table)
-    if incremental is None or pipeline.cursor_kind not in _COLUMN_KINDS:
-        return None
-    names = tuple(column.name for column in table.columns)
-    if incremental.column not in names:
+    column = cursor_of_table(pipeline.spec, table.spec, pipeline.cursor_kind)
+    names = tuple(one.name for one in table.columns)
+    if column is not None and column not in names:
         raise CursorColumnMissing(
-            pipeline=pipeline.spec.id,
-            table=table.spec.name,
-            column=incremental.column,
-            known=names,
-            guess=guess(incremental.column, names),
+            pipeline=pipeline.spec.id, table=table.spec.name, column=column, known=names, guess=guess(column, names)
         )
-    return incremental.column
+    return column
 
 
 def axis_of(pipeline: PipelineFacts, table: TableFacts) -> Axis | None:

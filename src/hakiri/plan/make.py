@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from hashlib import sha256
 
+from hakiri.model import span as spans
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
 from hakiri.model.ledger import Phase
 from hakiri.model.moves import PHASE_MOVES, Move
@@ -72,7 +74,7 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
     found = () if history.open else portions(_surveyed(table), cut, since)
     if table.is_full_refresh:
         found = tuple(replace(portion, reading=replace(portion.reading, replaces=True)) for portion in found)
-    fresh = _fresh(pipeline, table, history, found)
+    fresh = _told_apart(_fresh(pipeline, table, history, found))
     changes = schema_changes(table, pipeline.spec.schema_policy)
     return TablePlan(
         table=key,
@@ -86,6 +88,15 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
         changes=changes,
         cautions=cautions(pipeline, table, history=history, portions=fresh, target=cut.target, changes=changes or ()),
     )
+
+
+def _told_apart(fresh: tuple[Portion, ...]) -> tuple[Portion, ...]:
+    """A round of files carries a digest of them all: two planners that saw different files cannot plan one round."""
+    files = [portion.reading.span for portion in fresh if isinstance(portion.reading.span, OneFile)]
+    if not files:
+        return fresh
+    digest = sha256("\n".join(map(spans.to_json, files)).encode()).hexdigest()[:16]
+    return tuple(replace(portion, reading=replace(portion.reading, among=digest)) for portion in fresh)
 
 
 def _surveyed(table: TableFacts) -> Survey:
@@ -108,12 +119,21 @@ def _fresh(
 def _unread(
     pipeline: PipelineFacts, table: TableFacts, history: History, found: tuple[Portion, ...]
 ) -> tuple[Portion, ...]:
-    """The files no chunk has read in this version; all of them, if any changed, where a landing replaces the table."""
+    """The files no chunk has read in this version; all of them, if any changed, where a landing replaces the table.
+
+    What was there before the last full refresh is not there any more, and what was gone when it was to be read is not
+    read.
+    """
+    readings = [(round_of(state.chunk.key.chunk), from_json(state.chunk.predicate), state) for state in history.chunks]
+    refreshed = max((number for number, reading, _ in readings if reading.replaces), default=0)
+    since = history.last_round if pipeline.is_replacing(table) else refreshed
+    read = {
+        reading.span
+        for number, reading, state in readings
+        if number >= since and not (state.seal and state.seal.is_gone)
+    }
     if pipeline.is_replacing(table):
-        last = [state for state in history.chunks if round_of(state.chunk.key.chunk) == history.last_round]
-        is_same = {from_json(state.chunk.predicate).span for state in last} == {one.reading.span for one in found}
-        return () if is_same else found
-    read = {from_json(state.chunk.predicate).span for state in history.chunks}
+        return () if read == {portion.reading.span for portion in found} else found
     return tuple(portion for portion in found if portion.reading.span not in read)
 
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from hakiri.model.source import CursorKind
 from hakiri.spec.load import LoadMode, LoadSpec
-from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
 
+_COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONIC})
 _REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
 
 
 def load_of(pipeline: PipelineSpec, table: TableSpec) -> LoadSpec:
     """The table's own load, or the pipeline's."""
     return table.load or pipeline.load
+
+
+def cursor_of_table(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) -> str | None:
+    """The column that tells what is new; None where none is declared, or where progress is not a column at all."""
+    incremental = incremental_of(pipeline, table)
+    return incremental.column if incremental and kind in _COLUMN_KINDS else None
+
+
+def incremental_of(pipeline: PipelineSpec, table: TableSpec) -> IncrementalSpec | None:
+    """The table's own cursor, or the pipeline's."""
+    return table.incremental or pipeline.incremental
 
 
 def replaces_table(pipeline: PipelineSpec, table: TableSpec) -> bool:

@@ -5,26 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from hakiri.model.chunk import Chunk, ChunkKey
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkState
 from hakiri.model.span import OneFile
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, round_of
 
 
 def overlapping(chunks: Iterable[Chunk], history: History) -> frozenset[ChunkKey]:
-    """Those of which an earlier round, or an earlier generation of the chunk, may have read some rows.
+    """Those of which an earlier round, or a landed generation of the chunk, may have brought some rows.
 
     Chunks of one round share no row. A file is read once, so it overlaps only with another version of itself.
     """
-    versions = Counter(_path(state.chunk) for state in history.chunks)
-    return frozenset(chunk.key for chunk in chunks if _may_overlap(chunk, versions))
+    versions = Counter(_path(state.chunk) for state in history.chunks if _may_have_rows(state))
+    first: dict[str, int] = {}
+    for key in sorted(history.landed, reverse=True):
+        first[key.chunk] = key.generation
+    return frozenset(
+        chunk.key
+        for chunk in chunks
+        if first.get(chunk.key.chunk, chunk.key.generation) < chunk.key.generation or _may_overlap(chunk, versions)
+    )
 
 
 def _may_overlap(chunk: Chunk, versions: Counter[str | None]) -> bool:
-    if chunk.key.generation > 1:
-        return True
     path = _path(chunk)
     return round_of(chunk.key.chunk) > 1 if path is None else versions[path] > 1
+
+
+def _may_have_rows(state: ChunkState) -> bool:
+    return state.seal is None or state.seal.rows > 0
 
 
 def _path(chunk: Chunk) -> str | None:

@@ -30,19 +30,23 @@ class Reading:
     """The greatest cursor value there was before the first row of the round was read (docs/adr/0010)."""
     replaces: bool = False
     """Whether the round, once whole, takes the place of all the table holds: it is a full refresh."""
+    among: str = ""
+    """A digest of all files of the round, where it is one of files."""
 
 
 def to_json(reading: Reading) -> str:
     """The reading as text, always the same for the same reading: a chunk's `predicate`."""
     plain = {"span": json.loads(spans.to_json(reading.span)), "since": _plain(reading.since)}
-    return _dumps({**plain, "reach": _plain(reading.reach), **({"replaces": True} if reading.replaces else {})})
+    more = {"replaces": reading.replaces, "among": reading.among}
+    return _dumps({**plain, "reach": _plain(reading.reach), **{name: value for name, value in more.items() if value}})
 
 
 def from_json(text: str) -> Reading:
     """The reading that `to_json` wrote; ValueError for any other text."""
     match json.loads(text):
         case {"span": dict(span), "since": since, "reach": reach, **rest}:
-            return Reading(spans.from_json(_dumps(span)), _value(since), _value(reach), rest.get("replaces") is True)
+            replaces, among = rest.get("replaces") is True, str(rest.get("among", ""))
+            return Reading(spans.from_json(_dumps(span)), _value(since), _value(reach), replaces, among)
         case _:
             raise ValueError("not a reading")
 

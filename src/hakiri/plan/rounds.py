@@ -85,5 +85,8 @@ def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozense
         return current
     if kind is CursorKind.OPAQUE_TOKEN:
         return last[-1].seal.cursor if last[-1].seal and last[-1].seal.cursor else current
-    reach = from_json(last[-1].chunk.predicate).reach
-    return current if reach is None else cursor_to_text(reach)
+    reading = from_json(last[-1].chunk.predicate)
+    if reading.reach is None:
+        # A table that was read anew and found empty begins anew, too.
+        return "" if reading.replaces else current
+    return cursor_to_text(reading.reach)

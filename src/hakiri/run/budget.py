@@ -1,4 +1,4 @@
-"""A source is never asked more often than its budget allows, in any stretch of time of the budget's length."""
+"""A run dispatches no more than its tick may have, and asks a source no more often than its budget allows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from hakiri.model.source import RateBudget
 
 
 class Allowance:
-    """What is left of a pipeline's budget in this process. Without a budget everything is allowed."""
+    """What is left of a pipeline's budget in this process, in any stretch of time of the budget's length.
+
+    Without a budget everything is allowed.
+    """
 
     def __init__(self, budget: RateBudget | None, clock: Clock) -> None:
         self._budget = budget
@@ -36,3 +39,26 @@ class Allowance:
     @property
     def _length(self) -> timedelta:
         return timedelta(seconds=self._budget.seconds if self._budget else 0)
+
+
+class Quota:
+    """What a run may still dispatch, over all of its rounds: by its tick, and by the source's budget."""
+
+    def __init__(self, budget: RateBudget | None, tick: int | None, clock: Clock) -> None:
+        self._allowance = Allowance(budget, clock)
+        self._tick = tick
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether as many chunks were dispatched as one tick may have."""
+        return self._tick == 0
+
+    def left(self, wanted: int) -> int:
+        """How many of the wanted chunks may be dispatched now."""
+        return self._allowance.left(wanted if self._tick is None else min(wanted, self._tick))
+
+    def spend(self, chunks: int) -> None:
+        """Note that so many chunks are being dispatched now."""
+        self._allowance.spend(chunks)
+        if self._tick is not None:
+            self._tick -= chunks

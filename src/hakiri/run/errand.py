@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 from uuid import uuid4
 
-from hakiri.errors import HakiriError
+from hakiri.errors import Bug, HakiriError, mask
 from hakiri.model.clock import Clock
 from hakiri.run.equipment import Equipment
 from hakiri.run.heartbeat import Heartbeat
@@ -38,6 +39,16 @@ class Errand:
     @property
     def backoff(self) -> Backoff:
         return Backoff.of(self.spec.retry)
+
+    def as_bug(self, unforeseen: Exception) -> Bug:
+        """A failure nobody foresaw, with its traceback in a file beside the journal."""
+        log = self.journal.path.with_suffix(".bug.log")
+        try:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(mask("".join(traceback.format_exception(unforeseen))))
+        except OSError:
+            return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen))
+        return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen), log=str(log))
 
     def patiently(self, what: str, call: Callable[[], _Answer]) -> _Answer:
         """What the call returns, tried again as often as the manifest allows; each further try is in the journal."""

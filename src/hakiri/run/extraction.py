@@ -12,7 +12,7 @@ from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.provenance import Provenance
 from hakiri.extract.sink import Heeding
-from hakiri.model.chunk import Seal
+from hakiri.model.chunk import GONE, Seal
 from hakiri.model.span import OneFile
 from hakiri.model.staged import Tally
 from hakiri.plan.reading import cursor_to_text
@@ -57,7 +57,7 @@ class Extraction:
         Raises SourceError, ExtractError, StageError, NotWritable; TaskStopped when the run is being stopped.
         """
         with AttemptWriter(self.files, self.attempt) as writer:
-            extracted = self._extract(writer)
+            extracted, is_gone = self._extract(writer)
             staged = seal(
                 writer,
                 extracted.tally,
@@ -71,20 +71,21 @@ class Extraction:
             rows=extracted.tally.staged,
             bytes=sum(file.bytes for file in staged.files),
             fingerprint=fingerprint(staged),
-            cursor="" if extracted.cursor_high is None else cursor_to_text(extracted.cursor_high),
+            cursor=GONE if is_gone else _cursor(extracted),
         )
         return Staged(sealed, extracted.tally, extracted.broken)
 
-    def _extract(self, writer: AttemptWriter) -> Extracted:
+    def _extract(self, writer: AttemptWriter) -> tuple[Extracted, bool]:
+        """What became of the rows, and whether there was nothing left of what was planned."""
         try:
-            return self._conduct(self.connector, writer)
+            return self._conduct(self.connector, writer), False
         except SourceMoved:
             is_untouched = not (writer.staged_rows or writer.set_aside_rows)
             if not (isinstance(self.read.span, OneFile) and is_untouched):
                 raise
-            # This version of the file is no more, so there is nothing of it to read; what is there now, if anything,
-            # is a version that no chunk has read, and the next round reads it.
-            return self._conduct(None, writer)
+            # This version of the file is not there, so there is nothing of it to read; whatever comes to be there,
+            # this version again included, has not been read by any chunk, and a later round reads it.
+            return self._conduct(None, writer), True
 
     def _conduct(self, connector: Connector | None, writer: AttemptWriter) -> Extracted:
         return extract_chunk(
@@ -95,6 +96,10 @@ class Extraction:
             rules=self.rules,
             tells_content=self.tells_content,
         )
+
+
+def _cursor(extracted: Extracted) -> str:
+    return "" if extracted.cursor_high is None else cursor_to_text(extracted.cursor_high)
 
 
 class _Lookout:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Self
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import HakiriError
 from hakiri.model.chunk import ChunkKey, Lease
 
 _BEATS_PER_TERM = 3
+_log = logging.getLogger(__name__)
 
 
 class Heartbeat:
@@ -59,5 +60,7 @@ class Heartbeat:
         while not self._over.wait(self._lease_seconds / _BEATS_PER_TERM):
             try:
                 self.beat()
-            except HakiriError:
-                continue  # the next beat comes well before the term is over; a lease that is lost says so later
+            except Exception:  # noqa: BLE001 whatever it is
+                # The next beat comes well before the term is over, and a lease that is lost says so later; but a
+                # heart that stops would lose them all.
+                _log.exception("leases could not be renewed")

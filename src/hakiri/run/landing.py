@@ -6,21 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from hakiri.errors import CursorMoved, LandingHeld, LandingLost, SchemaMoved, StagedUnfit
+from hakiri.errors import CursorMoved, LandingHeld, LandingLost, SchemaMoved, StagedFileUnfit, StagedUnfit
 from hakiri.land.durable import make_durable
+from hakiri.land.holding import holding
 from hakiri.land.lander import Landed, land
 from hakiri.land.quarantine import land_quarantine
 from hakiri.land.recipe import LandRequest
+from hakiri.land.stamp import app_id
 from hakiri.land.standing import Carried, carried
+from hakiri.land.target import PathTarget, folder_of, quarantine_of
 from hakiri.model.boundary import Boundary, passing
-from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus, TableKey
+from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus, TableKey, Window
 from hakiri.model.ledger import Landing, LandingStatus, LineageEdge, Snapshot
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import Content, StagedChunk
-from hakiri.plan.batch import next_batch
-from hakiri.plan.modes import load_of, replaces_table
+from hakiri.plan.batch import exchanges, next_batch
+from hakiri.plan.modes import cursor_of_table, load_of, replaces_table
 from hakiri.plan.overlap import overlapping
-from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, cursor_after
 from hakiri.run.errand import Errand
 from hakiri.run.gather import landed_chunks, schema_to_text
@@ -33,7 +35,6 @@ from hakiri.stage.seal import verify
 WORTH_BYTES = 512 << 20
 """As much as is worth a commit of its own while more is on its way."""
 _POLL_SECONDS = 0.5
-_COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONIC})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class TableLander:
         self._primary_key = key
         self._kind = kind
         self._place = errand.equipment.place(errand.spec, table)
+        self.has_reread = False
 
     def land(self, *, is_last: bool, fresh: frozenset[ChunkKey] = frozenset()) -> list[TableLanding]:
         """Land what is staged, in as few commits as it takes; with more on its way, only what is worth one.
@@ -75,12 +77,15 @@ class TableLander:
         them with their seals. Raises LandError, StagedUnfit and CatalogError. A repeat lands what has come since.
         """
         done: list[TableLanding] = []
-        while landing := self._next(is_last=is_last):
+        while landing := self._errand.patiently("look for a landing", lambda: self._next(is_last=is_last)):
             started = monotonic()
             try:
                 landed = self._errand.patiently(f"landing of {self._name}", lambda: self._carry_out(landing, fresh))
             except LandingLost:
                 continue  # it was taken over, so it is in other hands
+            except (StagedUnfit, StagedFileUnfit) as unfit:
+                self._read_again(landing, unfit)
+                continue
             self._tell(landing, landed, monotonic() - started)
             done.append(TableLanding(self._key, self._name, landing.number, landed))
         return done
@@ -96,7 +101,8 @@ class TableLander:
         # Of a landing that was restored from the table's log no more is known than that it happened.
         if not is_seen and len(states) == len(last.chunks):
             self._snapshot(last, self._staged_of(last, states, frozenset(last.chunks)))
-        self._advance(last)
+        if last.chunks:  # a number that is spent and brought nothing tells nothing of the cursor
+            self._advance(last)
 
     def _next(self, *, is_last: bool) -> Landing | None:
         """The landing to carry out now: one that was left open, else a new one, else none."""
@@ -125,8 +131,23 @@ class TableLander:
         staged = self._catalog.staged(self._key)
         if not staged or (not is_last and sum(state.seal.bytes for state in staged if state.seal) < WORTH_BYTES):
             return ()
-        history = History.of(self._catalog.chunks(self._key), landed_chunks(self._catalog, self._key))
-        return next_batch(history, staged, replaces_table=replaces_table(self._errand.spec, self._table))
+        return next_batch(
+            self._history(),
+            staged,
+            replaces_table=replaces_table(self._errand.spec, self._table),
+            tells_versions=bool(self._key_columns and self._cursor_column),
+        )
+
+    def _history(self) -> History:
+        return History.of(self._catalog.chunks(self._key), landed_chunks(self._catalog, self._key))
+
+    @property
+    def _key_columns(self) -> tuple[str, ...]:
+        return load_of(self._errand.spec, self._table).upsert_key or self._primary_key
+
+    @property
+    def _cursor_column(self) -> str | None:
+        return cursor_of_table(self._errand.spec, self._table, self._kind)
 
     def _reserve(self, chunks: Sequence[ChunkKey], holder: str) -> Landing:
         equipment = self._errand.equipment
@@ -151,18 +172,19 @@ class TableLander:
         states = self._states(landing.chunks)
         staged = self._staged_of(landing, states, fresh)
         request = self._request(landing, [states[key] for key in landing.chunks], staged)
-        land_quarantine(request, equipment.spark, target=self._place.quarantine)
+        aside = land_quarantine(request, equipment.spark, target=self._place.quarantine)
+        if aside is not None:
+            make_durable(quarantine_of(self._place.target, self._place.quarantine), aside.version)
         landed = land(request, equipment.spark)
-        make_durable(self._place.target, landed.version)
+        # Also what a landing commits before its rows: properties, wider columns.
+        make_durable(self._place.target, landed.version, since=request.carried.version if request.carried else -1)
         self._record(landing, landed, staged)
         return landed
 
     def _request(self, landing: Landing, states: Sequence[ChunkState], staged: tuple[StagedChunk, ...]) -> LandRequest:
         spec, table = self._errand.spec, self._table
-        load = load_of(spec, table)
-        incremental = table.incremental or spec.incremental
-        history = History.of(self._catalog.chunks(self._key), landed_chunks(self._catalog, self._key))
-        replaces = replaces_table(spec, table) or any(from_json(one.chunk.predicate).replaces for one in states)
+        history, mode = self._history(), load_of(spec, table).mode
+        is_exchange = exchanges(history, states, replaces_table=replaces_table(spec, table))
         last = carried(self._catalog.landings(self._key))
         return LandRequest(
             project=self._errand.equipment.project,
@@ -171,12 +193,45 @@ class TableLander:
             target=self._place.target,
             root=self._place.root,
             chunks=staged,
-            mode=LoadMode.TRUNCATE if replaces else load.mode,
-            key=load.upsert_key or self._primary_key,
-            cursor=incremental.column if incremental and self._kind in _COLUMN_KINDS else None,
+            # The rest of a round of which a part has landed joins that part.
+            mode=LoadMode.TRUNCATE if is_exchange else LoadMode.APPEND if mode is LoadMode.TRUNCATE else mode,
+            key=self._key_columns,
+            cursor=self._cursor_column,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
-            repeats_last=replaces and last is not None and self._repeats(last, staged),
+            repeats_last=is_exchange and last is not None and self._repeats(last, staged),
         )
+
+    def _read_again(self, landing: Landing, unfit: StagedUnfit | StagedFileUnfit) -> None:
+        """Chunks whose staged files are lost or damaged go back to be read, if nothing of the landing was written.
+
+        Raises the error where that cannot be known from here.
+        """
+        name = app_id(self._errand.equipment.project, self._key)
+        target = self._place.target
+        held = holding(self._name, target.path, name) if folder_of(target) and isinstance(target, PathTarget) else None
+        is_unwritten = folder_of(target) is not None and (held is None or held.number < landing.number)
+        states = self._states(landing.chunks)
+        damaged = [key for key, state in states.items() if self._is_damaged(state)]
+        if not is_unwritten or not damaged:
+            raise unfit
+        self._catalog.abandon_landing(landing, unfit.message())
+        self._catalog.rewind(self._key, Window(), unfit.message(), statuses=[ChunkStatus.DONE], only=damaged)
+        self.has_reread = True
+        for key in damaged:
+            self._errand.journal.record(
+                EventKind.CHUNK_RELEASED,
+                table=key.table,
+                chunk=key.chunk,
+                attempt=states[key].attempt,
+                reason=unfit.message(),
+            )
+
+    def _is_damaged(self, state: ChunkState) -> bool:
+        try:
+            verify(self._place.files, self._manifest(state))
+        except StagedUnfit:
+            return True
+        return False
 
     def _repeats(self, last: Carried, staged: tuple[StagedChunk, ...]) -> bool:
         """Whether the chunks hold the very rows that the last landing brought, as far as that can be told."""
@@ -252,14 +307,14 @@ class TableLander:
 
     def _advance(self, landing: Landing) -> None:
         current = self._catalog.cursor(self._key)
-        if not landing.cursor or (current and current.landing >= landing.number):
+        before = current.value if current else ""
+        if landing.cursor == before or (current and current.landing >= landing.number):
             return
         try:
             self._catalog.advance_cursor(self._key, landing.cursor, landing=landing.number)
         except CursorMoved:
             return  # a later landing has moved it on
-        if current is None or current.value != landing.cursor:
-            self._errand.journal.record(EventKind.CURSOR_MOVED, table=self._key.table, landing=landing.number)
+        self._errand.journal.record(EventKind.CURSOR_MOVED, table=self._key.table, landing=landing.number)
 
     def _tell(self, landing: Landing, landed: Landed, seconds: float) -> None:
         self._errand.journal.record(

@@ -9,7 +9,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
-from hakiri.errors import Bug, HakiriError
+from hakiri.errors import HakiriError
 from hakiri.model.chunk import ChunkKey
 from hakiri.run.errand import Errand
 from hakiri.run.journal import EventKind
@@ -36,6 +36,11 @@ class PipelineLandings:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._pool.shutdown()
+
+    @property
+    def has_reread(self) -> bool:
+        """Whether chunks were sent back to be read again, so that there is more to do."""
+        return any(lander.has_reread for lander in self._landers.values())
 
     def hear(self, chunk: ChunkKey, size: int) -> None:
         """Note a chunk that was staged, and land its table once enough is. Any thread may call."""
@@ -65,7 +70,7 @@ class PipelineLandings:
         except HakiriError as error:
             self._refuse(table, error)
         except Exception as unforeseen:  # noqa: BLE001 one table's bug is not the others'
-            self._refuse(table, Bug(kind=type(unforeseen).__name__, detail=str(unforeseen)))
+            self._refuse(table, self._errand.as_bug(unforeseen))
 
     def _refuse(self, table: str, error: HakiriError) -> None:
         self._refused.add(table)

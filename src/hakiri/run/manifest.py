@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hakiri.errors import EditRefused, PipelineNotFound, ProjectNotFound
 from hakiri.model.connector import Connectors
 from hakiri.model.edited import Edited
+from hakiri.plan.modes import load_of
 from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
 from hakiri.spec.faults import guess
@@ -142,7 +143,7 @@ def export_schemas(place: Workplace, folder: Path | None) -> list[str]:
 
 def _summary(definition: Definition) -> Summary:
     spec, place = definition.spec, definition.written.place
-    modes = {(table.load or spec.load).mode.value for table in spec.tables}
+    modes = {load_of(spec, table).mode.value for table in spec.tables}
     return Summary(
         id=spec.id,
         connector=spec.source.connector,

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 
-from hakiri.errors import BackwardMove, Bug, ChunksFailed, HakiriError, PlanChanged, SchemaDrift
+from hakiri.errors import (
+    BackwardMove,
+    ChunksFailed,
+    ChunksLeft,
+    HakiriError,
+    PlanChanged,
+    RefreshWaits,
+    SchemaDrift,
+    mask,
+)
 from hakiri.extract.connectors.port import Connector, Pinnable
 from hakiri.land.lander import Outcome
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey, Window
@@ -13,6 +23,7 @@ from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
 from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
+from hakiri.run.budget import Quota
 from hakiri.run.equipment import Equipment
 from hakiri.run.errand import Errand, new_run
 from hakiri.run.gather import Gathered, gather
@@ -55,6 +66,8 @@ class Result:
     errors: tuple[HakiriError, ...] = ()
     is_tick_over: bool = False
     """Whether the pipeline's `max_chunks_per_tick` left work for the next run."""
+    left_running: bool = False
+    """Whether a task did not end when it was asked to; it ends with its session."""
 
     @property
     def rows(self) -> int:
@@ -95,7 +108,7 @@ def run_pipeline(
 
 def _recorded(errand: Errand, run: Run, wish: Wish) -> Result:
     catalog, clock = errand.equipment.catalog, errand.equipment.clock
-    _end_dead_runs(errand)
+    errand.patiently("dead runs", lambda: _end_dead_runs(errand))
     errand.journal.record(EventKind.RUN_STARTED, node=str(errand.equipment.node))
     errand.patiently("record of the run", lambda: catalog.record_run(run))
     conduct = _Conduct(errand, wish)
@@ -104,13 +117,16 @@ def _recorded(errand: Errand, run: Run, wish: Wish) -> Result:
     except HakiriError as error:
         conduct.errors.append(error)
     except Exception as unforeseen:  # noqa: BLE001 one pipeline's bug is not the others'
-        conduct.errors.append(Bug(kind=type(unforeseen).__name__, detail=str(unforeseen)))
+        conduct.errors.append(errand.as_bug(unforeseen))
     result = conduct.result()
-    told = "; ".join(f"{error.code}: {error.message()}" for error in result.errors)
+    told = mask("; ".join(f"{error.code}: {error.message()}" for error in result.errors))
     ended = replace(
         run, status=result.status, finished_at=clock.now(), rows=result.rows, bytes=result.bytes, error=told
     )
-    errand.patiently("record of the run", lambda: catalog.record_run(ended))
+    try:
+        errand.patiently("record of the run", lambda: catalog.record_run(ended))
+    except HakiriError as error:
+        result = replace(result, status=RunStatus.FAILED, errors=(*result.errors, error))
     errand.journal.record(
         EventKind.RUN_ENDED, status=result.status.value, rows=result.rows, bytes=result.bytes, error=told
     )
@@ -146,6 +162,8 @@ class _Conduct:
     is_tick_over: bool = False
     is_refreshed: bool = False
     is_done: bool = False
+    left_running: bool = False
+    quota: Quota | None = None
     overtaken: PlanChanged | None = None
 
     def result(self) -> Result:
@@ -161,23 +179,27 @@ class _Conduct:
             bytes=self.bytes,
             errors=tuple(self.errors),
             is_tick_over=self.is_tick_over,
+            left_running=self.left_running,
         )
 
     def carry_out(self) -> None:
         """Look and work until there is nothing more. Raises what keeps the whole pipeline from it."""
         connector = self.errand.equipment.connector(self.errand.spec)
-        release_dead_leases(self.errand)
+        self.errand.patiently("dead leases", lambda: release_dead_leases(self.errand))
         if self.wish.retries_failed:
-            self._rewind_failed()
+            self.errand.patiently("rewind", self._rewind_failed)
         for _ in range(_PASSES):
             if not self._pass(connector):
                 break
         if self.overtaken is not None:
             raise self.overtaken
-        self._end()
+        self.errand.patiently("end of the run", self._end)
 
     def _pass(self, connector: Connector) -> bool:
         """Do what one look finds; whether another look may find more."""
+        self.overtaken = None
+        if self.errand.stop.is_asked:
+            return False
         gathered = self.errand.patiently("look at the source", lambda: self._look(connector))
         plan = make_plan([gathered.facts])
         pipeline = plan.pipelines[0]
@@ -193,13 +215,12 @@ class _Conduct:
         except PlanChanged as overtaken:
             self.overtaken = overtaken
             return True  # another planner was faster: its round is the one to work on
-        self.overtaken = None
         if pipeline.move is not None:
             self._move(Phase(pipeline.move.before), Phase(pipeline.move.after))
-        has_resumed = any(table.counts.open > table.counts.new for table in pipeline.tables)
-        self.is_refreshed = self.wish.is_full_refresh and not has_resumed
-        self._do(connector, gathered, pipeline)
-        return has_resumed and not (self.errand.stop.is_asked or self.is_tick_over or self.errors)
+        has_resumed = any(table.counts.open - table.counts.failed > table.counts.new for table in pipeline.tables)
+        self.is_refreshed |= self.wish.is_full_refresh and not has_resumed and not _is_stuck(pipeline)
+        has_more = self._do(connector, gathered, pipeline) or has_resumed
+        return has_more and not (self.errand.stop.is_asked or self.is_tick_over or self.errors)
 
     def _require_schema(self, plan: PipelinePlan) -> None:
         """A strict pipeline reads nothing from a source that has drifted."""
@@ -226,28 +247,40 @@ class _Conduct:
             check_unmoved(self.wish.sealed.of(errand.spec.id), fingerprint([gathered.facts]))
         return gathered
 
-    def _do(self, connector: Connector, gathered: Gathered, plan: PipelinePlan) -> None:
+    def _do(self, connector: Connector, gathered: Gathered, plan: PipelinePlan) -> bool:
+        """Work and land; whether something came up that another look has to see to."""
         landers = {
             table.spec.name: TableLander(
                 self.errand, table.spec, key=table.primary_key, kind=gathered.facts.cursor_kind
             )
             for table in gathered.facts.tables
         }
+        knobs, landings = plan.knobs, PipelineLandings(self.errand, landers)
+        self.quota = self.quota or Quota(
+            knobs.rate_budget.value, knobs.max_chunks_per_tick.value, self.errand.equipment.clock
+        )
         with ExitStack() as stack:
-            landings = stack.enter_context(PipelineLandings(self.errand, landers))
+            stack.callback(self._collect, landings)
+            stack.enter_context(landings)
             if isinstance(connector, Pinnable) and sum(table.counts.open for table in plan.tables) > 1:
                 # One moment for all the chunks that this process reads.
-                connector = stack.enter_context(connector.pin())
-            work = Work(self.errand, Source(connector, gathered.schemas), plan.knobs, on_staged=landings.hear)
+                pinning = connector
+                connector = self.errand.patiently("pin", lambda: stack.enter_context(pinning.pin()))
+            source = Source(connector, gathered.schemas)
+            work = Work(self.errand, source, knobs, quota=self.quota, on_staged=landings.hear)
             try:
                 work.carry_out()
                 landings.finish()
             finally:
                 self.is_tick_over = work.is_tick_over
+                self.left_running |= work.left_running
                 self.rows_read += work.rows_read
                 self.bytes += work.bytes
-                self.landings += landings.done
-                self.errors += landings.errors
+        return work.saw_gone or landings.has_reread
+
+    def _collect(self, landings: PipelineLandings) -> None:
+        self.landings += landings.done
+        self.errors += landings.errors
 
     def _rewind_failed(self) -> None:
         for table in self.errand.spec.tables:
@@ -260,15 +293,25 @@ class _Conduct:
         self.is_done = not self.errand.stop.is_asked
         keys = [TableKey(pipeline, table.name) for table in self.errand.spec.tables]
         failed = [state for key in keys for state in catalog.chunks(key, [ChunkStatus.FAILED])]
+        staged = {key: len(found) for key in keys if (found := catalog.staged(key))}
         if failed:
             self.errors.append(_chunks_failed(pipeline, failed))
+        if not self.errors and self.is_done and not self.is_tick_over:
+            self._require_nothing_left(staged)
         known = next((one for one in catalog.pipelines() if one.pipeline == pipeline), None)
         counts = next(iter(catalog.progress(pipeline)), None)
         is_open = counts is not None and counts.done < counts.total
-        if known and known.phase is Phase.BACKFILLING and not is_open and not any(map(catalog.staged, keys)):
+        if known and known.phase is Phase.BACKFILLING and not is_open and not staged:
             self._move(Phase.BACKFILLING, Phase.STREAMING)
         if self.landings:
             catalog.archive(pipeline)
+
+    def _require_nothing_left(self, staged: Mapping[TableKey, int]) -> None:
+        """G10: a run that left work undone says so."""
+        for key, count in staged.items():
+            self.errors.append(ChunksLeft(pipeline=key.pipeline, table=key.table, count=count))
+        if self.wish.is_full_refresh and not self.is_refreshed:
+            self.errors.append(RefreshWaits(pipeline=self.errand.spec.id))
 
     def _move(self, before: Phase, after: Phase) -> None:
         try:
@@ -286,6 +329,11 @@ class _Conduct:
                 open=table.counts.open,
                 rows=table.lacking.rows if table.has_work else 0,
             )
+
+
+def _is_stuck(plan: PipelinePlan) -> bool:
+    """Whether a table's earlier round holds up what was asked for."""
+    return any(table.counts.failed for table in plan.tables)
 
 
 def _chunks_failed(pipeline: str, failed: list[ChunkState]) -> ChunksFailed:

@@ -19,6 +19,7 @@ from hakiri.land.target import PathTarget, Target, quarantine_of
 from hakiri.model.chunk import Chunk, ChunkKey, TableKey
 from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Snapshot
 from hakiri.model.span import OneFile
+from hakiri.plan.modes import incremental_of, load_of
 from hakiri.plan.reading import from_json, window_of
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.gather import schema_to_text
@@ -242,7 +243,7 @@ def _predicate(where: Place, folder: str, landed: set[ChunkKey]) -> tuple[ChunkK
 
 def _require_readings(equipment: Equipment, spec: PipelineSpec, table: TableSpec, story: Story) -> None:
     """Where files are appended one by one, each that was read has to be known: it would be read and landed again."""
-    if (table.load or spec.load).mode is not LoadMode.APPEND:
+    if load_of(spec, table).mode is not LoadMode.APPEND:
         return
     landed = {key for one in story.landings for key in one.chunks}
     known = {state.chunk.key for state in equipment.catalog.chunks(story.table)}
@@ -297,5 +298,5 @@ def _pipeline(spec: PipelineSpec) -> Pipeline:
 
 
 def _incremental(spec: PipelineSpec, table: TableSpec) -> str | None:
-    found = table.incremental or spec.incremental
+    found = incremental_of(spec, table)
     return found.column if found else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import random
 from typing import Self, TypeVar
 
-from hakiri.errors import HakiriError, RateLimited, Recovery
+from hakiri.errors import HakiriError, RateLimited, Recovery, mask
 from hakiri.model.chunk import Failure, FailureKind
 from hakiri.model.clock import Clock
 from hakiri.run.stopping import Stop
@@ -67,5 +67,5 @@ def persist(call: Callable[[], _Answer], *, backoff: Backoff, clock: Clock, stop
 def failure_of(error: HakiriError, backoff: Backoff, attempt: int) -> Failure:
     """What a failed attempt at a chunk means for the chunk."""
     if error.recovery in (Recovery.FIX, Recovery.REPORT):
-        return Failure(FailureKind.PERMANENT, error.code, error.message())
-    return Failure(FailureKind.RETRYABLE, error.code, error.message(), backoff.seconds(attempt, error))
+        return Failure(FailureKind.PERMANENT, error.code, mask(error.message()))
+    return Failure(FailureKind.RETRYABLE, error.code, mask(error.message()), backoff.seconds(attempt, error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event
 
@@ -45,14 +46,18 @@ class StopSign:
 
     @property
     def path(self) -> str:
-        return f"{RUNS}/{encode(self.run)}/_stop"
+        return f"{self._folder}/_stop"
+
+    @property
+    def _folder(self) -> str:
+        return f"{RUNS}/{encode(self.run)}"
 
     def put_up(self) -> None:
-        """Make the sign visible to every task of the run. Where there is no folder yet, there is no task either."""
-        try:
+        """Make the sign visible to every task of the run, also to one that has only been sent."""
+        with suppress(NotWritable, OSError):
+            self.files.make_folder(self._folder)
+        with suppress(NotWritable, OSError):
             self.files.create(self.path).close()
-        except (NotWritable, OSError):
-            return
 
     def is_up(self) -> bool:
         try:
@@ -63,7 +68,6 @@ class StopSign:
 
     def take_down(self) -> None:
         """Leave nothing behind. A repeat changes nothing."""
-        try:
+        with suppress(NotWritable):
             self.files.remove(self.path)
-        except NotWritable:
-            return
+            self.files.remove(self._folder)  # stays where an attempt lies in it

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from hakiri.engine.task import call_on_executor
-from hakiri.errors import Bug, HakiriError, LeaseLost, Recovery, TaskStopped
+from hakiri.errors import HakiriError, LeaseLost, Recovery, TableUnlisted, TaskStopped
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.model.boundary import Boundary, passing
@@ -17,7 +17,7 @@ from hakiri.model.table import TableSchema
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.modes import replaces_table
 from hakiri.plan.reading import from_json
-from hakiri.run.budget import Allowance
+from hakiri.run.budget import Quota
 from hakiri.run.errand import Errand
 from hakiri.run.extraction import Extraction, Staged
 from hakiri.run.journal import EventKind
@@ -46,30 +46,33 @@ OnStaged = Callable[[ChunkKey, int], None]
 class Work:
     """The chunks of one pipeline, seen through from claim to completion by this process."""
 
-    def __init__(self, errand: Errand, source: Source, knobs: Knobs, *, on_staged: OnStaged) -> None:
+    def __init__(self, errand: Errand, source: Source, knobs: Knobs, *, quota: Quota, on_staged: OnStaged) -> None:
         equipment = errand.equipment
         self._errand = errand
         self._source = source
         self._tables = {table.name: table for table in errand.spec.tables}
         self._slots = min(knobs.parallelism.value, equipment.slots or knobs.parallelism.value)
-        self._allowance = Allowance(knobs.rate_budget.value, equipment.clock)
-        self._left_in_tick = knobs.max_chunks_per_tick.value
+        self._quota = quota
         self._on_staged = on_staged
         self._running: dict[Future[Staged | None], Lease] = {}
         self.rows_read = 0
         self.bytes = 0
-
-    @property
-    def is_tick_over(self) -> bool:
-        """Whether as many chunks were dispatched as one tick may."""
-        return self._left_in_tick == 0
+        self.saw_gone = False
+        """Whether something that was planned was no longer there."""
+        self.left_running = False
+        """Whether a task did not end when it was asked to."""
+        self.is_tick_over = False
+        """Whether more chunks are left than the tick may have."""
 
     def carry_out(self) -> None:
         """Return when nobody has a chunk left to work on, when the tick is over, or when a stop was asked for.
 
         Raises EngineError before the first claim where no Spark can be had, and CatalogError.
         """
-        if self._is_exhausted():
+        if self._errand.stop.is_asked or self._is_exhausted():
+            return
+        if self._quota.is_used_up:
+            self.is_tick_over = True
             return
         self._errand.patiently("start of Spark", self._errand.equipment.spark)
         pool = ThreadPoolExecutor(self._slots, thread_name_prefix=f"slot-{self._errand.spec.id}")
@@ -77,27 +80,25 @@ class Work:
         try:
             while not self._errand.stop.is_asked:
                 poll = _POLL_SECONDS if self._dispatch(pool) else min(poll * 1.5, _LONGEST_POLL_SECONDS)
-                if not self._running and (self.is_tick_over or self._is_exhausted()):
+                if not self._running and self._is_exhausted():
+                    return
+                if not self._running and self._quota.is_used_up:
+                    self.is_tick_over = True
                     return
                 self._wait(poll)
+            self._errand.journal.record(EventKind.STOPPING, reason="it was asked to")
         finally:
-            if self._running:
-                self._wind_down()
+            self._wind_down()
             pool.shutdown(wait=False)
 
     def _dispatch(self, pool: ThreadPoolExecutor) -> bool:
         """Claim what fits and start it; whether there was anything."""
-        room = self._slots - len(self._running)
-        if self._left_in_tick is not None:
-            room = min(room, self._left_in_tick)
-        room = self._allowance.left(room)
+        room = self._quota.left(self._slots - len(self._running))
         if room <= 0:
             return False
         leases = self._errand.patiently("claim", lambda: self._claim(room))
         self._errand.heartbeat.keep(leases)
-        self._allowance.spend(len(leases))
-        if self._left_in_tick is not None:
-            self._left_in_tick -= len(leases)
+        self._quota.spend(len(leases))
         for lease in leases:
             passing(Boundary.CLAIMED)
             self._running[pool.submit(self._conduct, lease)] = lease
@@ -115,7 +116,7 @@ class Work:
 
     def _is_exhausted(self) -> bool:
         """Whether no chunk of the pipeline is left to be worked on, by anybody."""
-        release_dead_leases(self._errand)
+        self._errand.patiently("dead leases", lambda: release_dead_leases(self._errand))
         catalog, pipeline = self._errand.equipment.catalog, self._errand.spec.id
         found = self._errand.patiently("progress", lambda: catalog.progress(pipeline))
         return not any(one.pending + one.waiting + one.running for one in found)
@@ -134,12 +135,13 @@ class Work:
         if staged is not None:
             self.rows_read += staged.tally.read
             self.bytes += staged.seal.bytes
+            self.saw_gone |= staged.seal.is_gone
 
     def _conduct(self, lease: Lease) -> Staged | None:
         """See one chunk through, in a slot of its own; None where it came to nothing."""
-        self._record(EventKind.CHUNK_CLAIMED, lease)
         started = monotonic()
         try:
+            self._record(EventKind.CHUNK_CLAIMED, lease)
             staged = call_on_executor(self._errand.equipment.spark(), self._extraction(lease))
             self._errand.patiently("complete", lambda: self._errand.equipment.catalog.complete(lease, staged.seal))
             passing(Boundary.COMPLETED)
@@ -148,7 +150,7 @@ class Work:
         except HakiriError as error:
             self._fail(lease, error)
         except Exception as unforeseen:  # noqa: BLE001 one chunk's bug is not the others'
-            self._fail(lease, Bug(kind=type(unforeseen).__name__, detail=str(unforeseen)))
+            self._fail(lease, self._errand.as_bug(unforeseen))
         else:
             self._report(lease, staged, monotonic() - started)
             self._on_staged(lease.chunk.key, staged.seal.bytes)
@@ -159,7 +161,9 @@ class Work:
 
     def _extraction(self, lease: Lease) -> Extraction:
         errand, key = self._errand, lease.chunk.key
-        table = self._tables[key.table]
+        table = self._tables.get(key.table)
+        if table is None:
+            raise TableUnlisted(pipeline=key.pipeline, table=key.table)
         reading = from_json(lease.chunk.predicate)
         place = errand.equipment.place(errand.spec, table)
         return Extraction(
@@ -196,8 +200,9 @@ class Work:
         )
 
     def _give_back(self, lease: Lease) -> None:
+        released = Failure(FailureKind.RELEASED, message="the run was stopped")
         try:
-            self._errand.equipment.catalog.fail(lease, Failure(FailureKind.RELEASED, message="the run was stopped"))
+            self._errand.patiently("release", lambda: self._errand.equipment.catalog.fail(lease, released))
         except LeaseLost:
             self._record(EventKind.CHUNK_LOST, lease)
             return
@@ -205,12 +210,16 @@ class Work:
 
     def _wind_down(self) -> None:
         """Let running tasks notice the sign; what has not ended by then is given back, and its late result refused."""
+        if not self._running:
+            return
         signs = [self._sign(table) for table in self._tables.values()]
         for sign in signs:
             sign.put_up()
         ended, late = wait(self._running, timeout=_GRACE_SECONDS)
         for future in ended:
-            self._count(future.result())
+            if future.exception() is None:
+                self._count(future.result())
+        self.left_running = bool(late)
         for future in late:
             self._errand.heartbeat.let_go(self._running[future])
             self._give_back(self._running[future])

@@ -66,6 +66,15 @@ def test_a_holder_that_is_known_dead_is_not_waited_for(catalog: Catalog, other: 
         catalog.reserve_landing(table, [], node="c", dead_holder=held.value.holder)
 
 
+def test_a_take_over_that_comes_too_late_begins_no_landing(catalog: Catalog, pipeline: str) -> None:
+    table = table_of(pipeline)
+    (key,) = staged(catalog, pipeline, 1)
+    catalog.finish_landing(catalog.reserve_landing(table, [key], node="a"), version=0)
+    with pytest.raises(LandingLost):
+        catalog.reserve_landing(table, [], node="b")
+    assert [landing.number for landing in catalog.landings(table)] == [1]
+
+
 def test_an_abandoned_landing_gives_its_chunks_back_and_spends_its_number(catalog: Catalog, pipeline: str) -> None:
     table = table_of(pipeline)
     (key,) = staged(catalog, pipeline, 1)

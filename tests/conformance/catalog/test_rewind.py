@@ -37,6 +37,16 @@ def test_a_rewind_puts_a_windows_chunks_back_under_a_new_generation(catalog: Cat
     assert (progress.pending, progress.running, progress.done, progress.total) == (2, 2, 0, 4)
 
 
+def test_a_rewind_of_named_chunks_leaves_their_neighbours_alone(catalog: Catalog, pipeline: str) -> None:
+    registered(catalog, pipeline, 3)
+    leases = catalog.claim(pipeline, node="a", limit=3)
+    for lease in leases:
+        catalog.complete(lease, seal_for(lease))
+    (reborn,) = catalog.rewind(table_of(pipeline), Window(), "a damaged file", only=[leases[1].chunk.key])
+    assert (reborn.chunk, reborn.generation) == (leases[1].chunk.key.chunk, 2)
+    assert len(catalog.staged(table_of(pipeline))) == 2
+
+
 def test_a_window_of_text_and_one_of_numbers_have_no_order(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 1)
     (lease,) = catalog.claim(pipeline, node="a")

@@ -1,8 +1,8 @@
 """Append adds the staged rows that are not there yet, and changes none that are.
 
-A read is closed at the bottom, so it meets rows of the read before. With a key, a row with the same key and the same
-cursor value is the same version of the same row. Without one, a row is known by its content: of so many equal rows
-staged, as many are left out as the table already has.
+A read is closed at the bottom, so it meets rows of the read before. With a key and a cursor, a row with the same key
+and the same cursor value is the same version of the same row. Without one of them, a row is known by its content: of so
+many equal rows staged, as many are left out as the table already has.
 """
 
 from __future__ import annotations
@@ -56,12 +56,13 @@ def append(table: str, schema: Struct, stored: Struct | None, overlap: Overlap |
     write = INSERT.format(table=table)
     if overlap is None:
         return Steps(rows=EVERY_ROW, write=write, takes_every_row=True, may_rest=True)
-    rows = _by_version(table, schema, stored, overlap) if overlap.key else _by_content(table, schema, stored, overlap)
+    select = _by_version if overlap.key and overlap.cursor else _by_content
+    rows = select(table, schema, stored, overlap)
     return Steps(rows=rows, write=write, takes_every_row=rows == EVERY_ROW, may_rest=True)
 
 
 def _by_version(table: str, schema: Struct, stored: Struct | None, overlap: Overlap) -> str:
-    version = (*overlap.key, overlap.cursor) if overlap.cursor else overlap.key
+    version = (*overlap.key, *filter(None, [overlap.cursor]))
     versions = ONE_OF_EACH_VERSION.format(
         columns=listed(schema.names), version=listed(version), hash=column(HASH_COLUMN)
     )
