@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # A handful of rows per statement: compiling it would take longer than running it.
 FOR_SMALL_QUERIES = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
     "spark.databricks.delta.merge.materializeSource": "none",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
