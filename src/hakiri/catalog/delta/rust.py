@@ -11,7 +11,6 @@ from typing import Protocol
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
@@ -255,6 +254,8 @@ def _bring_up(replica: Replica, table: Table, bucket: int, seen: _Bucket | None,
     """Read what changed in the bucket. Every change raises a row's revision, and only a removal lowers their number."""
     content = _content(table, found.files)
     if seen is not None:
+        import pyarrow.compute as pc  # as slow to load as all of a status, which needs none of it
+
         changed = content.filter(pc.greater(content["revision"], seen.revision))
         replica.put(table, _rows(table, bucket, changed))
     if seen is None or replica.count(table, bucket) != content.num_rows:
