@@ -24,6 +24,7 @@ def tour() -> Iterator[tuple[str, str]]:
 DIFFERS = {
     r"\d{8}T\d{6}-[0-9a-f]{8}": "RUN",
     r"\d{4}-\d\d-\d\dT[\d:.]+Z": "TIME",
+    r"\d{4}-\d\d-\d\d \d\d:\d\d": "TIME",
     r"started on \S+": "started on NODE",
     r"\b(?:\d+m )?\d+(?:\.\d+)?s\b": "SPAN",
     r"[\d.]+ (?:B|KiB|MiB|GiB)\b": "SIZE",

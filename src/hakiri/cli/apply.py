@@ -13,7 +13,7 @@ from types import FrameType
 from hakiri.cli import progress
 from hakiri.cli.codes import EXIT_CODES
 from hakiri.cli.output import plain, say, say_error, say_json
-from hakiri.cli.told import amount
+from hakiri.cli.told import many
 from hakiri.errors import Recovery
 from hakiri.errors import as_json as facts
 from hakiri.model.ledger import RunStatus
@@ -91,7 +91,7 @@ def _tell(results: Sequence[Result]) -> None:
     for result in results:
         for one in result.landings:
             tally, landed = one.landed.tally, one.landed
-            counts = [amount(tally.staged, "row")]
+            counts = [many(tally.staged, "row")]
             counts += [f"{tally.deduplicated:,} already there"] if tally.deduplicated else []
             counts += [f"{tally.quarantined:,} quarantined"] if tally.quarantined else []
             say(plain(f"  {one.name}: {', '.join(counts)}, {landed.outcome}, version {landed.version}"))
@@ -104,10 +104,10 @@ def _verdict(result: Result) -> str:
     if result.status is not RunStatus.SUCCEEDED:
         return f"{result.status.value}: {result.pipeline}, run {result.run}"
     if result.did_nothing:
-        again = f", {amount(result.rows_read, 'row')} read again" if result.rows_read else ""
+        again = f", {many(result.rows_read, 'row')} read again" if result.rows_read else ""
         return f"ok: {result.pipeline}, nothing to do{again}"
     more = "; the next tick has more" if result.is_tick_over else ""
-    return f"ok: {result.pipeline}, {amount(result.rows, 'row')} landed, run {result.run}{more}"
+    return f"ok: {result.pipeline}, {many(result.rows, 'row')} landed, run {result.run}{more}"
 
 
 def _document(result: Result) -> dict[str, object]:

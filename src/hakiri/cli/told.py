@@ -15,13 +15,13 @@ def tell(event: Event) -> str:  # noqa: C901 one case for each kind
         case EventKind.RUN_STARTED:
             return f"run {event.run} started on {said('node')}"
         case EventKind.PLANNED:
-            return f"{said('table')}: planned, {_many(said('open'), 'chunk')} to do{_new(event)}{_lacking(event)}"
+            return f"{said('table')}: planned, {many(said('open'), 'chunk')} to do{_new(event)}{_lacking(event)}"
         case EventKind.PHASE_MOVED:
             return f"{said('before')} -> {said('after')}"
         case EventKind.CHUNK_CLAIMED:
             return f"{_chunk(event)} begun"
         case EventKind.CHUNK_STAGED:
-            return f"{_chunk(event)} staged, {_many(said('rows'), 'row')}{_aside(event)}{_took(event)}"
+            return f"{_chunk(event)} staged, {many(said('rows'), 'row')}{_aside(event)}{_took(event)}"
         case EventKind.CHUNK_FAILED:
             return f"{_chunk(event)} {_after_failure(event)}: {_error(event)}"
         case EventKind.CHUNK_RELEASED:
@@ -29,10 +29,10 @@ def tell(event: Event) -> str:  # noqa: C901 one case for each kind
         case EventKind.CHUNK_LOST:
             return f"{_chunk(event)} is with another worker now"
         case EventKind.LANDING_RESERVED:
-            return f"{said('table')}: landing {said('number')} reserved, {_many(said('chunks'), 'chunk')}"
+            return f"{said('table')}: landing {said('number')} reserved, {many(said('chunks'), 'chunk')}"
         case EventKind.LANDED:
             landing = f"{said('table')}: landing {said('number')} {said('outcome')} as version {said('version')}"
-            return f"{landing}, {_many(said('rows'), 'row')}{_aside(event)}{_took(event)}"
+            return f"{landing}, {many(said('rows'), 'row')}{_aside(event)}{_took(event)}"
         case EventKind.CURSOR_MOVED:
             return f"{said('table')}: cursor moved by landing {said('landing')}"
         case EventKind.TABLE_FAILED:
@@ -43,7 +43,7 @@ def tell(event: Event) -> str:  # noqa: C901 one case for each kind
             return f"stopping: {said('reason')}"
         case EventKind.RUN_ENDED:
             error = f": {said('error')}" if said("error") else ""
-            return f"run {event.run} {said('status')}, {_many(said('rows'), 'row')}{error}"
+            return f"run {event.run} {said('status')}, {many(said('rows'), 'row')}{error}"
         case _:
             assert_never(event.kind)
 
@@ -89,7 +89,8 @@ _TEN, _MINUTE = 9.95, 60
 _UNITS = (("d", 86_400, "h", 3_600), ("h", 3_600, "m", 60), ("m", 60, "s", 1))
 
 
-def _many(count: Fact, noun: str) -> str:
+def many(count: Fact, noun: str) -> str:
+    """So many of a thing, in words."""
     number = count if isinstance(count, int | float) else 0
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
@@ -105,7 +106,7 @@ def _new(event: Event) -> str:
 
 
 def _lacking(event: Event) -> str:
-    return f", about {_many(rows, 'row')}" if (rows := event.facts.get("rows")) is not None else ""
+    return f", about {many(rows, 'row')}" if (rows := event.facts.get("rows")) is not None else ""
 
 
 def _aside(event: Event) -> str:
