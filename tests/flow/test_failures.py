@@ -152,3 +152,15 @@ def test_equal_rows_of_a_chunk_that_is_tried_again_are_all_kept(make_stand: Make
     mended = replace(twins, poisoned=None)
     assert stand.apply(sources={"flaky": mended}, wish=Wish(retries_failed=True))["flaky"].errors == ()
     assert stand.landed("numbers") == Rows({(0, 0): 100})
+
+
+def test_what_is_worth_a_commit_lands_while_more_is_being_read(stand: Stand, source: Flaky) -> None:
+    result = stand.apply(sources={"flaky": replace(source, pause=0.2)}, worth_bytes=1)["flaky"]
+    assert result.errors == ()
+    assert len(result.landings) > 1
+    assert stand.landed("numbers") == EVERY_ROW
+    kinds = [event.kind for event in stand.events]
+    last_staged = len(kinds) - 1 - kinds[::-1].index(EventKind.CHUNK_STAGED)
+    assert kinds.index(EventKind.LANDED) < last_staged
+    moved = [event.facts["landing"] for event in stand.events if event.kind is EventKind.CURSOR_MOVED]
+    assert moved == [result.landings[-1].number], "the cursor waits for the whole round"

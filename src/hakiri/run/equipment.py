@@ -50,5 +50,7 @@ class Equipment:
     lease_seconds: float = LEASE_SECONDS
     max_parallel_chunks: int | None = None
     """The cap on chunks in flight over all pipelines."""
+    worth_bytes: int = 512 << 20
+    """As much staged as is worth a commit of its own while more is on its way."""
     slots: int | None = None
     """How many tasks Spark runs at once, where that is known: no more chunks than that are held."""

@@ -32,8 +32,6 @@ from hakiri.spec.pipeline import TableSpec
 from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
 from hakiri.stage.seal import verify
 
-WORTH_BYTES = 512 << 20
-"""As much as is worth a commit of its own while more is on its way."""
 _POLL_SECONDS = 0.5
 
 
@@ -62,6 +60,7 @@ class TableLander:
         """`key` is the table's primary key as its source has it, `kind` how the source is walked."""
         self._errand = errand
         self._catalog = errand.equipment.catalog
+        self.table = table.name
         self._table = table
         self._key = TableKey(errand.spec.id, table.name)
         self._name = errand.spec.landed_name(table)
@@ -104,6 +103,12 @@ class TableLander:
         if last.chunks:  # a number that is spent and brought nothing tells nothing of the cursor
             self._advance(last)
 
+    def count_stuck(self) -> int:
+        """How many chunks are staged and cannot land, because others of their round are missing."""
+        staged = self._catalog.staged(self._key)
+        is_reserved = any(one.status is LandingStatus.RESERVED for one in self._catalog.landings(self._key))
+        return 0 if is_reserved or self._batch(is_last=True) else len(staged)
+
     def _next(self, *, is_last: bool) -> Landing | None:
         """The landing to carry out now: one that was left open, else a new one, else none."""
         while True:
@@ -129,7 +134,8 @@ class TableLander:
 
     def _batch(self, *, is_last: bool) -> tuple[ChunkState, ...]:
         staged = self._catalog.staged(self._key)
-        if not staged or (not is_last and sum(state.seal.bytes for state in staged if state.seal) < WORTH_BYTES):
+        size = sum(state.seal.bytes for state in staged if state.seal)
+        if not staged or (not is_last and size < self._errand.equipment.worth_bytes):
             return ()
         return next_batch(
             self._history(),

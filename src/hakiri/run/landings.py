@@ -13,7 +13,7 @@ from hakiri.errors import HakiriError
 from hakiri.model.chunk import ChunkKey
 from hakiri.run.errand import Errand
 from hakiri.run.journal import EventKind
-from hakiri.run.landing import WORTH_BYTES, TableLander, TableLanding
+from hakiri.run.landing import TableLander, TableLanding
 
 
 class PipelineLandings:
@@ -47,7 +47,7 @@ class PipelineLandings:
         with self._lock:
             self._fresh[chunk.table].add(chunk)
             self._bytes[chunk.table] += size
-            if self._bytes[chunk.table] < WORTH_BYTES:
+            if self._bytes[chunk.table] < self._errand.equipment.worth_bytes:
                 return
             self._bytes[chunk.table] = 0
             self._queued.append(self._pool.submit(self._land, chunk.table, is_last=False))

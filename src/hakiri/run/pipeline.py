@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 
@@ -164,6 +163,7 @@ class _Conduct:
     is_done: bool = False
     left_running: bool = False
     quota: Quota | None = None
+    landers: dict[str, TableLander] = field(default_factory=dict)
     overtaken: PlanChanged | None = None
 
     def result(self) -> Result:
@@ -193,7 +193,11 @@ class _Conduct:
                 break
         if self.overtaken is not None:
             raise self.overtaken
-        self.errand.patiently("end of the run", self._end)
+        self.is_done = not self.errand.stop.is_asked
+        self._require_all_done()
+        self.errand.patiently("phase", self._settle_phase)
+        if self.landings:
+            self.errand.patiently("archive", lambda: self.errand.equipment.catalog.archive(self.errand.spec.id))
 
     def _pass(self, connector: Connector) -> bool:
         """Do what one look finds; whether another look may find more."""
@@ -249,13 +253,13 @@ class _Conduct:
 
     def _do(self, connector: Connector, gathered: Gathered, plan: PipelinePlan) -> bool:
         """Work and land; whether something came up that another look has to see to."""
-        landers = {
+        self.landers = {
             table.spec.name: TableLander(
                 self.errand, table.spec, key=table.primary_key, kind=gathered.facts.cursor_kind
             )
             for table in gathered.facts.tables
         }
-        knobs, landings = plan.knobs, PipelineLandings(self.errand, landers)
+        knobs, landings = plan.knobs, PipelineLandings(self.errand, self.landers)
         self.quota = self.quota or Quota(
             knobs.rate_budget.value, knobs.max_chunks_per_tick.value, self.errand.equipment.clock
         )
@@ -287,31 +291,42 @@ class _Conduct:
             key = TableKey(self.errand.spec.id, table.name)
             self.errand.equipment.catalog.rewind(key, Window(), "tried again by request", statuses=[ChunkStatus.FAILED])
 
-    def _end(self) -> None:
-        """Name what failed for good, and move the phase on where nothing is left open."""
-        catalog, pipeline = self.errand.equipment.catalog, self.errand.spec.id
-        self.is_done = not self.errand.stop.is_asked
-        keys = [TableKey(pipeline, table.name) for table in self.errand.spec.tables]
-        failed = [state for key in keys for state in catalog.chunks(key, [ChunkStatus.FAILED])]
-        staged = {key: len(found) for key in keys if (found := catalog.staged(key))}
+    def _require_all_done(self) -> None:
+        """G10: what failed for good, what waits for something that nobody brings, and a wish that was not met."""
+        pipeline = self.errand.spec.id
+        failed = self.errand.patiently("failed chunks", self._failed)
         if failed:
             self.errors.append(_chunks_failed(pipeline, failed))
-        if not self.errors and self.is_done and not self.is_tick_over:
-            self._require_nothing_left(staged)
-        known = next((one for one in catalog.pipelines() if one.pipeline == pipeline), None)
-        counts = next(iter(catalog.progress(pipeline)), None)
-        is_open = counts is not None and counts.done < counts.total
-        if known and known.phase is Phase.BACKFILLING and not is_open and not staged:
-            self._move(Phase.BACKFILLING, Phase.STREAMING)
-        if self.landings:
-            catalog.archive(pipeline)
-
-    def _require_nothing_left(self, staged: Mapping[TableKey, int]) -> None:
-        """G10: a run that left work undone says so."""
-        for key, count in staged.items():
-            self.errors.append(ChunksLeft(pipeline=key.pipeline, table=key.table, count=count))
+        if self.errors or not self.is_done or self.is_tick_over:
+            return
+        if not self.errand.patiently("progress", self._is_worked_on):
+            for lander in self.landers.values():
+                count = self.errand.patiently("staged chunks", lander.count_stuck)
+                if count:
+                    self.errors.append(ChunksLeft(pipeline=pipeline, table=lander.table, count=count))
         if self.wish.is_full_refresh and not self.is_refreshed:
-            self.errors.append(RefreshWaits(pipeline=self.errand.spec.id))
+            self.errors.append(RefreshWaits(pipeline=pipeline))
+
+    def _failed(self) -> list[ChunkState]:
+        catalog, pipeline = self.errand.equipment.catalog, self.errand.spec.id
+        return [
+            state
+            for table in self.errand.spec.tables
+            for state in catalog.chunks(TableKey(pipeline, table.name), [ChunkStatus.FAILED])
+        ]
+
+    def _is_worked_on(self) -> bool:
+        found = self.errand.equipment.catalog.progress(self.errand.spec.id)
+        return any(one.pending + one.waiting + one.running for one in found)
+
+    def _settle_phase(self) -> None:
+        """History is read once no chunk is open and none is staged."""
+        catalog, pipeline = self.errand.equipment.catalog, self.errand.spec.id
+        is_backfilling = any(one.pipeline == pipeline and one.phase is Phase.BACKFILLING for one in catalog.pipelines())
+        if not is_backfilling or any(one.done < one.total for one in catalog.progress(pipeline)):
+            return
+        if not any(catalog.staged(TableKey(pipeline, table.name)) for table in self.errand.spec.tables):
+            self._move(Phase.BACKFILLING, Phase.STREAMING)
 
     def _move(self, before: Phase, after: Phase) -> None:
         try:
