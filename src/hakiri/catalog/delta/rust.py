@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable
+from deltalake import CommitProperties, DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from hakiri.catalog import ddl
@@ -20,7 +18,7 @@ from hakiri.catalog.delta.counting import count_chunks
 from hakiri.catalog.delta.durable import sync_commit
 from hakiri.catalog.delta.executor import merge_condition, merge_values
 from hakiri.catalog.delta.group import DeltaStore
-from hakiri.catalog.delta.layout import ints, pack, texts, unpack
+from hakiri.catalog.delta.layout import ints, texts, unpack
 from hakiri.catalog.delta.neighbours import FileLockNeighbours, Neighbours
 from hakiri.catalog.delta.properties import PROPERTIES, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
@@ -34,6 +32,8 @@ from hakiri.model.clock import Clock, SystemClock
 
 _BUCKET = re.compile(r"/bucket=(-?\d+)/")
 _LOOK_BACK = 1_000
+
+WHOLE_BUCKET = "SELECT {columns} FROM t WHERE bucket = {bucket}"
 
 
 class DeltaCatalog(Ledger):
@@ -100,7 +100,7 @@ class RustExecutor:
                 found = _Bucket(files.get(bucket, frozenset()), opened.handle.version())
                 seen = opened.loaded.get(bucket)
                 if seen is None or seen.files != found.files:
-                    _bring_up(replica, table, bucket, seen, found)
+                    _bring_up(replica, table, opened.handle, bucket, seen, found)
                 opened.loaded[bucket] = found
 
     def commit(self, changes: Changes) -> bool:
@@ -170,12 +170,17 @@ class RustExecutor:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (DeltaError, OSError, pa.ArrowException) as error:
+        except Exception as error:
+            is_arrows = type(error).__module__.partition(".")[0] == "pyarrow"  # which may not even be loaded
+            if not is_arrows and not isinstance(error, DeltaError | OSError):
+                raise
             raise CatalogUnavailable(store=str(self._root), reason=str(error)) from error
 
 
 def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTable:
     """Make the table, or open the one another process made just now."""
+    from hakiri.catalog.delta.arrow import physical
+
     path.mkdir(parents=True, exist_ok=True)
     properties = {**properties, "hakiri.schema": str(ddl.SCHEMA_VERSION)}
     if table.append_only:
@@ -183,7 +188,7 @@ def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTab
     try:
         return DeltaTable.create(
             path,
-            schema=_physical(table),
+            schema=physical(table),
             partition_by=["bucket"],
             configuration=properties,
             raise_if_key_not_exists=False,
@@ -194,9 +199,11 @@ def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTab
 
 def merge_changes(handle: DeltaTable, changes: Changes, revision: int, name: str) -> None:
     """One MERGE from the handle's own version: it commits as the next one or fails."""
+    from hakiri.catalog.delta.arrow import source
+
     table = changes.table
     merger = handle.merge(
-        _source(changes, revision),
+        source(changes, revision),
         merge_condition(table, changes.buckets()),
         source_alias="s",
         target_alias="t",
@@ -225,22 +232,6 @@ def _is_committed(handle: DeltaTable, name: str, base: int) -> bool:
     return any(commit.get("hakiri_commit") == name for commit in recent)
 
 
-def _source(changes: Changes, revision: int) -> pa.Table:
-    schema = _physical(changes.table).append(pa.field("is_gone", pa.bool_()))
-    rows = [
-        {**pack(changes.table, change.row), "revision": revision, "is_gone": change.is_gone}
-        for change in changes.by_key.values()
-    ]
-    return pa.Table.from_pylist(rows, schema=schema)
-
-
-def _physical(table: Table) -> pa.Schema:
-    return pa.schema(
-        [pa.field(name, pa.string()) for name in texts(table)]
-        + [pa.field(name, pa.int64()) for name in (*ints(table), "revision")]
-    )
-
-
 def _files_by_bucket(handle: DeltaTable) -> dict[int, frozenset[str]]:
     files: dict[int, set[str]] = {}
     for uri in handle.file_uris():
@@ -250,27 +241,28 @@ def _files_by_bucket(handle: DeltaTable) -> dict[int, frozenset[str]]:
     return {bucket: frozenset(uris) for bucket, uris in files.items()}
 
 
-def _bring_up(replica: Replica, table: Table, bucket: int, seen: _Bucket | None, found: _Bucket) -> None:
+def _bring_up(
+    replica: Replica, table: Table, handle: DeltaTable, bucket: int, seen: _Bucket | None, found: _Bucket
+) -> None:
     """Read what changed in the bucket. Every change raises a row's revision, and only a removal lowers their number."""
-    content = _content(table, found.files)
     if seen is not None:
-        import pyarrow.compute as pc  # as slow to load as all of a status, which needs none of it
+        from hakiri.catalog.delta.arrow import read_newer
 
-        changed = content.filter(pc.greater(content["revision"], seen.revision))
-        replica.put(table, _rows(table, bucket, changed))
-    if seen is None or replica.count(table, bucket) != content.num_rows:
-        replica.load(table, _rows(table, bucket, content), buckets=[bucket])
-
-
-def _content(table: Table, files: frozenset[str]) -> pa.Table:
-    """What the files hold. The bucket is in a file's folder, not in the file."""
-    schema = pa.schema([each for each in _physical(table) if each.name != "bucket"])
-    read = (pq.ParquetFile(uri).read(columns=schema.names, use_threads=False) for uri in sorted(files))
-    # delta-rs writes plain strings and string views as it pleases.
-    alike = [each.select(schema.names).cast(schema) for each in read]
-    return pa.concat_tables(alike) if alike else schema.empty_table()  # which imports pandas, so only at need
+        newer, count = read_newer(table, found.files, seen.revision)
+        replica.put(table, _rows(table, bucket, newer))
+        if replica.count(table, bucket) == count:
+            return
+    replica.load(table, _rows(table, bucket, _read_bucket(table, handle, bucket)), buckets=[bucket])
 
 
-def _rows(table: Table, bucket: int, content: pa.Table) -> Iterable[tuple[Value, ...]]:
-    kept = {name: content[name].to_pylist() for name in content.column_names}
-    return unpack(table, {**kept, "bucket": [bucket] * content.num_rows})
+def _read_bucket(table: Table, handle: DeltaTable, bucket: int) -> dict[str, list[Value]]:
+    """All of a bucket at the handle's version, column by column."""
+    names = [name for name in (*texts(table), *ints(table), "revision") if name != "bucket"]
+    statement = WHOLE_BUCKET.format(columns=", ".join(names), bucket=bucket)
+    told = QueryBuilder().register("t", handle).execute(statement).read_all()
+    columns = [list(column.to_pylist()) for column in told.columns]
+    return dict(zip(told.column_names, columns, strict=True))
+
+
+def _rows(table: Table, bucket: int, kept: Mapping[str, list[Value]]) -> Iterable[tuple[Value, ...]]:
+    return unpack(table, {**kept, "bucket": [bucket] * len(kept["revision"])})

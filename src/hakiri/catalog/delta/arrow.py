@@ -1,0 +1,48 @@
+"""What a commit brings, and what has changed since the last look, goes through Arrow; a first look needs none of it.
+
+Loading Arrow takes as long as all of `hakiri status`, so this file is imported where it is needed.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hakiri.catalog.delta.layout import ints, pack, texts
+from hakiri.catalog.delta.replica import Changes
+from hakiri.catalog.tables import Table, Value
+
+
+def source(changes: Changes, revision: int) -> pa.Table:
+    """The changed rows as the source of a MERGE."""
+    schema = physical(changes.table).append(pa.field("is_gone", pa.bool_()))
+    rows = [
+        {**pack(changes.table, change.row), "revision": revision, "is_gone": change.is_gone}
+        for change in changes.by_key.values()
+    ]
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def physical(table: Table) -> pa.Schema:
+    """The table's columns as Delta has them."""
+    return pa.schema(
+        [pa.field(name, pa.string()) for name in texts(table)]
+        + [pa.field(name, pa.int64()) for name in (*ints(table), "revision")]
+    )
+
+
+def read_newer(table: Table, files: frozenset[str], revision: int) -> tuple[dict[str, list[Value]], int]:
+    """The rows of these files that came after the revision, column by column, and how many rows there are in all.
+
+    The bucket is in a file's folder, not in the file.
+    """
+    schema = pa.schema([each for each in physical(table) if each.name != "bucket"])
+    read = (pq.ParquetFile(uri).read(columns=schema.names, use_threads=False) for uri in sorted(files))
+    # delta-rs writes plain strings and string views as it pleases.
+    alike = [each.select(schema.names).cast(schema) for each in read]
+    if not alike:
+        return {name: [] for name in schema.names}, 0
+    content = pa.concat_tables(alike)
+    newer = content.filter(pc.greater(content["revision"], revision))
+    return {name: newer[name].to_pylist() for name in newer.column_names}, content.num_rows
