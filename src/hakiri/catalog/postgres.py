@@ -92,7 +92,7 @@ class PostgresStore:
         body: Callable[[Session], T],
         *,
         reads: tuple[Table, ...] = (),  # noqa: ARG002 - one database holds them all
-        buckets: frozenset[int] | None = None,  # noqa: ARG002
+        buckets: frozenset[int] | None = None,  # noqa: ARG002 - for stores of several tables
     ) -> T:
         for _ in range(MAX_TRIES):
             try:
@@ -103,10 +103,10 @@ class PostgresStore:
 
     def read(
         self,
-        tables: tuple[Table, ...],  # noqa: ARG002
+        tables: tuple[Table, ...],  # noqa: ARG002 - for stores of several tables
         body: Callable[[Session], T],
         *,
-        buckets: frozenset[int] | None = None,  # noqa: ARG002
+        buckets: frozenset[int] | None = None,  # noqa: ARG002 - for stores of several tables
     ) -> T:
         """One snapshot for all the body's statements, so a row on its way to the archive is seen once."""
         return self._transact(body, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

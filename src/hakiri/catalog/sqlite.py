@@ -71,18 +71,18 @@ class SqliteStore:
         table: Table,  # noqa: ARG002 - one file holds them all
         body: Callable[[Session], T],
         *,
-        reads: tuple[Table, ...] = (),  # noqa: ARG002
-        buckets: frozenset[int] | None = None,  # noqa: ARG002
+        reads: tuple[Table, ...] = (),  # noqa: ARG002 - for stores of several tables
+        buckets: frozenset[int] | None = None,  # noqa: ARG002 - for stores of several tables
     ) -> T:
         with self._lock, _turn(self._queue):
             return self._transact(lambda connection: body(SqliteSession(connection)))
 
     def read(
         self,
-        tables: tuple[Table, ...],  # noqa: ARG002
+        tables: tuple[Table, ...],  # noqa: ARG002 - for stores of several tables
         body: Callable[[Session], T],
         *,
-        buckets: frozenset[int] | None = None,  # noqa: ARG002
+        buckets: frozenset[int] | None = None,  # noqa: ARG002 - for stores of several tables
     ) -> T:
         return self._transact(lambda connection: body(SqliteSession(connection)), begin="BEGIN")
 

@@ -10,6 +10,11 @@ def to_text(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def to_brief(instant: datetime) -> str:
+    """`2026-05-12T08:14:00Z`: UTC, with a fraction of the second only where there is one."""
+    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
 def from_text(text: str) -> datetime:
     """The instant `to_text` wrote."""
     return datetime.fromisoformat(text)

@@ -17,7 +17,7 @@ from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.run.equipment import Place
 from hakiri.spec.duration import parse_duration
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
-from hakiri.stage.layout import RUNS, Attempt
+from hakiri.stage.layout import RUNS, Attempt, attempt_of
 from hakiri.stage.sweep import Remnant, find_remnants, sweep
 
 SHORTEST = timedelta(hours=1)
@@ -131,7 +131,7 @@ def _watch(
     known = max((one.number for one in catalog.landings(key)), default=0)
     if held and held.number > known:
         raise CatalogBehind(pipeline=key.pipeline, table=key.table, found=held.number, known=known)
-    attempts = {folder for entry in where.files.walk(RUNS) if (folder := _attempt_of(entry.path))}
+    attempts = {folder for entry in where.files.walk(RUNS) if (folder := attempt_of(entry.path))}
     return _Watched(key, where, kept_folders(catalog, key, held, attempts))
 
 
@@ -161,13 +161,3 @@ def _attempt_folder(address: str) -> str:
     """The folder of the attempt that an adopted file lies in; for any other file, one that is no attempt's."""
     _, _, inside = unquote(address).rpartition(f"/{RUNS}/")
     return f"{RUNS}/{inside.rpartition('/')[0]}"
-
-
-def _attempt_of(path: str) -> str | None:
-    """The attempt's folder that a path is, or lies in; stores tell of files alone."""
-    parts = path.split("/")
-    depth = RUNS.count("/") + 1 + _DEPTH_OF_ATTEMPT
-    return "/".join(parts[:depth]) if len(parts) >= depth else None
-
-
-_DEPTH_OF_ATTEMPT = 4  # run, node, chunk, attempt

@@ -79,14 +79,12 @@ class TableLander:
         while landing := self._errand.patiently("look for a landing", lambda: self._next(is_last=is_last)):
             started = monotonic()
             try:
-                landed = self._errand.patiently(f"landing of {self._name}", lambda: self._carry_out(landing, fresh))
+                landed = self._errand.patiently(f"landing of {self._name}", lambda: self._try(landing, fresh))
             except LandingLost:
                 continue  # it was taken over, so it is in other hands
-            except (StagedUnfit, StagedFileUnfit) as unfit:
-                self._read_again(landing, unfit)
-                continue
-            self._tell(landing, landed, monotonic() - started)
-            done.append(TableLanding(self._key, self._name, landing.number, landed))
+            if landed is not None:
+                self._tell(landing, landed, monotonic() - started)
+                done.append(TableLanding(self._key, self._name, landing.number, landed))
         return done
 
     def settle(self) -> None:
@@ -95,11 +93,11 @@ class TableLander:
         if not finished or finished[-1].version is None:
             return
         last = finished[-1]
-        states = self._states(last.chunks)
-        is_seen = any(snapshot.landing == last.number for snapshot in self._catalog.snapshots(self._key))
-        # Of a landing that was restored from the table's log no more is known than that it happened.
-        if not is_seen and len(states) == len(last.chunks):
-            self._snapshot(last, self._staged_of(last, states, frozenset(last.chunks)))
+        if all(snapshot.landing != last.number for snapshot in self._catalog.snapshots(self._key)):
+            states = self._states(last.chunks)
+            # Of a landing that was restored from the table's log no more is known than that it happened.
+            if len(states) == len(last.chunks):
+                self._snapshot(last, self._staged_of(last, states, frozenset(last.chunks)))
         if last.chunks:  # a number that is spent and brought nothing tells nothing of the cursor
             self._advance(last)
 
@@ -172,6 +170,14 @@ class TableLander:
         current = self._catalog.cursor(self._key)
         landed = landed_chunks(self._catalog, self._key) | frozenset(chunks)
         return cursor_after(self._kind, self._catalog.chunks(self._key), landed, current.value if current else "")
+
+    def _try(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed | None:
+        """Carry the landing out; None where chunks of it have to be read again first."""
+        try:
+            return self._carry_out(landing, fresh)
+        except (StagedUnfit, StagedFileUnfit) as unfit:
+            self._read_again(landing, unfit)
+            return None
 
     def _carry_out(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed:
         equipment = self._errand.equipment

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import RunAmbiguous, RunNotFound
+from hakiri.model.instants import to_brief
 from hakiri.model.ledger import Run
 from hakiri.run.journal import journal_path
 from hakiri.spec.faults import guess
@@ -28,8 +29,8 @@ class PastRun:
             "run_id": run.run,
             "pipeline_id": run.pipeline,
             "status": run.status.value,
-            "started_at": _text(run.started_at),
-            "finished_at": _text(run.finished_at) if run.finished_at else None,
+            "started_at": to_brief(run.started_at),
+            "finished_at": to_brief(run.finished_at) if run.finished_at else None,
             "seconds": round(self.seconds, 3),
             "rows": run.rows,
             "bytes": run.bytes,
@@ -70,10 +71,6 @@ def raw_lines(path: Path) -> list[str]:
     """The journal's lines as they were written; one that a crash cut off is left out."""
     text = path.read_text(encoding="utf-8", errors="replace")
     return text[: text.rfind("\n") + 1].split("\n")[:-1]
-
-
-def _text(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _past(run: Run, now: datetime) -> PastRun:

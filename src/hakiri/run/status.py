@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from hakiri.catalog.port import Catalog
 from hakiri.model.chunk import Progress
+from hakiri.model.instants import to_brief
 from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
 from hakiri.run.journal import Event, journal_path, read_journal
 from hakiri.run.pace import claimed_since, pace_of
@@ -134,4 +135,4 @@ def _round(number: float | None, *, of: int = 1) -> int | None:
 
 
 def _text(moment: datetime | None) -> str | None:
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else None
+    return to_brief(moment) if moment else None

@@ -21,6 +21,7 @@ MANIFEST = "_manifest.json"
 
 _LONGEST_NAME = 120  # file systems end at 255 bytes, paths of some object stores at 1024
 _PREFIX = 64
+_DEPTH_OF_ATTEMPT = 4  # run, node, chunk, attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,13 @@ class Attempt:
 
     def quarantine(self, index: int) -> str:
         return f"{self.folder}/quarantine-{index:05}.parquet"
+
+
+def attempt_of(path: str) -> str | None:
+    """The attempt's folder that a path below the table's root is, or lies in; None above all attempts."""
+    parts = path.split("/")
+    depth = RUNS.count("/") + 1 + _DEPTH_OF_ATTEMPT
+    return "/".join(parts[:depth]) if len(parts) >= depth else None
 
 
 def encode(name: str) -> str:

@@ -7,10 +7,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hakiri.stage.layout import RUNS
+from hakiri.stage.layout import RUNS, attempt_of, parents
 from hakiri.stage.port import Entry, Files
-
-_DEPTH_OF_ATTEMPT = 4  # run, node, chunk, attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +58,9 @@ def sweep(files: Files, *, winning: Collection[str], now: datetime, retention: t
 
 
 def _attempt_of(entry: Entry) -> str | None:
-    """The attempt's folder that the entry is, or lies in."""
-    parts = entry.path.split("/")
-    depth = len(RUNS.split("/")) + _DEPTH_OF_ATTEMPT
-    if len(parts) < depth or (len(parts) == depth and not entry.is_folder):
-        return None
-    return "/".join(parts[:depth])
+    """The attempt's folder that the entry is, or lies in; a file in its place is none."""
+    folder = attempt_of(entry.path)
+    return None if folder == entry.path and not entry.is_folder else folder
 
 
 def _remnant(folder: str, entries: Iterable[Entry]) -> Remnant:
@@ -90,5 +85,4 @@ def _remove(files: Files, remnant: Remnant) -> bool:
 
 def _between(folder: str) -> list[str]:
     """The folders of the chunk, the node and the run."""
-    parts = folder.split("/")
-    return ["/".join(parts[:-levels]) for levels in range(1, _DEPTH_OF_ATTEMPT)]
+    return [above for above in parents(folder) if above.startswith(f"{RUNS}/")]

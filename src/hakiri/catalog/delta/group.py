@@ -99,7 +99,7 @@ class DeltaStore:
                 tickets += self._take(table)  # as late as can be: who came while we waited comes along
                 if self._use_turn(table, tickets):
                     return
-            self._clock.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.005 * 2 ** min(tries, 6))))  # noqa: S311
+            self._clock.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.005 * 2 ** min(tries, 6))))  # noqa: S311 - no secret
         raise CatalogBusy(table=table.name, tries=MAX_TRIES)
 
     def _use_turn(self, table: Table, tickets: list[_Ticket[Any]]) -> bool:

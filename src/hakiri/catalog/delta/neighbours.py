@@ -37,7 +37,7 @@ class NoNeighbours:
     """Whoever else writes is met at the commit."""
 
     @contextmanager
-    def turn(self, table: Table) -> Iterator[None]:  # noqa: ARG002
+    def turn(self, table: Table) -> Iterator[None]:  # noqa: ARG002 - nobody to wait for
         yield
 
     def close(self) -> None:

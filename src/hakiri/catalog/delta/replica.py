@@ -54,13 +54,13 @@ class Replica:
     def load(self, table: Table, rows: Iterable[tuple[Value, ...]], *, buckets: Iterable[int] | None = None) -> None:
         """Replace the rows of these buckets, or of the whole table, by these. Rows are in the table's column order."""
         columns = ", ".join("?" * len(table.columns))
-        put = f"INSERT OR REPLACE INTO {table.name} ({', '.join(table.columns)}) VALUES ({columns})"  # noqa: S608
+        put = f"INSERT OR REPLACE INTO {table.name} ({', '.join(table.columns)}) VALUES ({columns})"  # noqa: S608 - ours
         with self._connection:
             self._connection.execute("BEGIN")
             if buckets is None:
-                self._connection.execute(f"DELETE FROM {table.name}")  # noqa: S608
+                self._connection.execute(f"DELETE FROM {table.name}")  # noqa: S608 - a name of ours
             for bucket in buckets or ():
-                self._connection.execute(f"DELETE FROM {table.name} WHERE bucket = ?", (bucket,))  # noqa: S608
+                self._connection.execute(f"DELETE FROM {table.name} WHERE bucket = ?", (bucket,))  # noqa: S608 - ours
             self._connection.executemany(put, rows)
 
     def put(self, table: Table, rows: Iterable[tuple[Value, ...]]) -> None:
