@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hakiri.engine.foreign import first_line, spark_errors
 from hakiri.errors import Bug, HakiriError, TaskLost
+from hakiri.model.boundary import heed, told_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,9 +35,13 @@ def call_on_executor(session: SparkSession, call: Callable[[], _Answer]) -> _Ans
 
 
 def _caller(call: Callable[[], Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    stop = told_here()
+
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
 
+        if stop is not None:
+            heed(stop)
         for _ in batches:
             yield pyarrow.RecordBatch.from_pydict({"answer": [pickle.dumps(_answer_of(call))]})
 

@@ -1,15 +1,17 @@
 """Every write that a crash can cut in two has a name, and a test can kill the process at exactly that point.
 
 `HAKIRI_STOP_AT=manifest_written` kills this process with SIGKILL the first time it passes that boundary;
-`HAKIRI_STOP_AT=batch_written:3` the third time. Without the variable `passing` does nothing at all.
+`HAKIRI_STOP_AT=batch_written:3` the third time. A task on an executor of the same machine takes its driver along, as a
+machine would that fails. Without the variable `passing` does nothing at all.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 
 STOP_AT = "HAKIRI_STOP_AT"
 
@@ -17,6 +19,7 @@ STOP_AT = "HAKIRI_STOP_AT"
 class Boundary(StrEnum):
     """The write points of one chunk and of one landing, in the order in which they are passed."""
 
+    PLANNED = "planned"  # the catalog has the round's chunks
     CLAIMED = "claimed"  # the catalog has leased the chunk
     BATCH_WRITTEN = "batch_written"  # a batch was handed to an attempt's file
     FILE_CLOSED = "file_closed"  # a staged file has its footer; nothing is durable yet
@@ -26,22 +29,27 @@ class Boundary(StrEnum):
     LANDING_RESERVED = "landing_reserved"  # the catalog has given the landing its number
     BEFORE_COMMIT = "before_commit"  # everything is ready for the Delta commit
     AFTER_COMMIT = "after_commit"  # Delta has committed; the catalog has not heard of it
+    LANDING_FINISHED = "landing_finished"  # the catalog has the landing's version
     SNAPSHOT_RECORDED = "snapshot_recorded"
     CURSOR_MOVED = "cursor_moved"
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Where to stop: at the n-th passing of a boundary."""
+    """Where to stop: at the n-th passing of a boundary, and which process to take along."""
 
     boundary: Boundary
     passing: int = 1
+    driver: int | None = None
+    machine: str = ""
+    """The boot of the machine that the driver runs on."""
 
 
 def passing(boundary: Boundary) -> None:
     """Note that this boundary is being passed. Returns at once, or, when told to stop here, never."""
-    if _stop is not None and boundary is _stop.boundary:
-        _count_down()
+    stop = _state.stop
+    if stop is not None and boundary is stop.boundary:
+        _count_down(stop)
 
 
 def read_stop(text: str) -> Stop | None:
@@ -55,13 +63,37 @@ def read_stop(text: str) -> Stop | None:
     return stop
 
 
+def told_here() -> Stop | None:
+    """What this process was told, for its tasks to be told the same; None nearly always."""
+    return _state.stop and replace(_state.stop, driver=os.getpid(), machine=_boot())
+
+
+def heed(stop: Stop) -> None:
+    """Stop where the driver was told to. Passings are counted on from here."""
+    _state.stop = stop
+
+
+@dataclass(slots=True)
+class _State:
+    stop: Stop | None
+    passed: int = 0
+
+
 # Read once, so that passing a boundary costs one comparison.
-_stop = read_stop(os.environ.get(STOP_AT, ""))
-_passed = 0
+_state = _State(read_stop(os.environ.get(STOP_AT, "")))
 
 
-def _count_down() -> None:
-    global _passed  # noqa: PLW0603 a process dies once
-    _passed += 1
-    if _stop is not None and _passed == _stop.passing:
-        os.kill(os.getpid(), signal.SIGKILL)
+def _count_down(stop: Stop) -> None:
+    _state.passed += 1
+    if _state.passed != stop.passing:
+        return
+    if stop.driver is not None and stop.machine == _boot():
+        os.kill(stop.driver, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text()
+    except OSError:
+        return os.urandom(8).hex()  # two processes that cannot tell are not taken for neighbours

@@ -284,6 +284,7 @@ class TableLander:
     def _record(self, landing: Landing, landed: Landed, staged: tuple[StagedChunk, ...]) -> None:
         """Landing, schema, snapshot, lineage; the cursor last (G5)."""
         finished = self._catalog.finish_landing(landing, version=landed.version)
+        passing(Boundary.LANDING_FINISHED)
         self._note_schema(landed)
         self._snapshot(finished, staged)
         runs = dict.fromkeys(chunk.run for chunk in staged)

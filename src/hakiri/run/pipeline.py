@@ -17,6 +17,7 @@ from hakiri.errors import (
 )
 from hakiri.extract.connectors.port import Connector, Pinnable
 from hakiri.land.lander import Outcome
+from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey, Window
 from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
 from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint
@@ -219,6 +220,7 @@ class _Conduct:
         except PlanChanged as overtaken:
             self.overtaken = overtaken
             return True  # another planner was faster: its round is the one to work on
+        passing(Boundary.PLANNED)
         if pipeline.move is not None:
             self._move(Phase(pipeline.move.before), Phase(pipeline.move.after))
         has_resumed = any(table.counts.open - table.counts.failed > table.counts.new for table in pipeline.tables)

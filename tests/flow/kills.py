@@ -1,0 +1,81 @@
+"""The kill matrix: where a process dies, how its table loads, from where, under which catalog, and how much was there.
+
+A new boundary, load mode, source or catalog is one line here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+
+from hakiri.model.boundary import Boundary, Stop
+
+
+class Moment(StrEnum):
+    """Which apply is killed."""
+
+    FIRST = "first"  # nothing has landed yet
+    NEXT = "next"  # the table is there, and its source has changed
+
+
+KILLS = (
+    Stop(Boundary.PLANNED),
+    Stop(Boundary.CLAIMED),
+    Stop(Boundary.BATCH_WRITTEN),
+    Stop(Boundary.BATCH_WRITTEN, 2),
+    Stop(Boundary.FILE_CLOSED),
+    Stop(Boundary.SEALED),
+    Stop(Boundary.MANIFEST_WRITTEN),
+    Stop(Boundary.COMPLETED),
+    Stop(Boundary.LANDING_RESERVED),
+    Stop(Boundary.BEFORE_COMMIT),  # of the quarantined rows
+    Stop(Boundary.AFTER_COMMIT),
+    Stop(Boundary.BEFORE_COMMIT, 2),  # of the table's
+    Stop(Boundary.AFTER_COMMIT, 2),
+    Stop(Boundary.LANDING_FINISHED),
+    Stop(Boundary.SNAPSHOT_RECORDED),
+    Stop(Boundary.CURSOR_MOVED),
+)
+MODES = ("append", "truncate", "upsert")
+SOURCES = ("sqlite", "postgres", "files")
+CATALOGS = ("delta", "sqlite", "postgres")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One death."""
+
+    kill: Stop
+    mode: str
+    source: str
+    catalog: str
+    moment: Moment
+
+    def __str__(self) -> str:
+        return "-".join([self.stop_at, self.mode, self.source, self.catalog, self.moment])
+
+    @property
+    def stop_at(self) -> str:
+        return f"{self.kill.boundary}:{self.kill.passing}"
+
+
+EVERY = tuple(Case(*one) for one in product(KILLS, MODES, SOURCES, CATALOGS, Moment))
+
+
+def sample() -> tuple[Case, ...]:
+    """Each kill once; over any nine of them each mode meets each source, and each catalog all of either."""
+    return tuple(
+        Case(
+            kill,
+            _turn(MODES, number),
+            _turn(SOURCES, number + number // len(MODES)),
+            _turn(CATALOGS, number + 2 * (number // len(MODES))),
+            _turn(tuple(Moment), number),
+        )
+        for number, kill in enumerate(KILLS)
+    )
+
+
+def _turn(values: tuple[str, ...], number: int) -> str:
+    return values[number % len(values)]
