@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from clocks import ManualClock
 from conformance.catalog.mutants import MUTANTS
-from conformance.catalog.subjects import SUBJECTS, Start, Subject
+from conformance.catalog.subjects import SUBJECTS, Start, Subject, delta_spark
 from hakiri.catalog.port import Catalog
 from hakiri.model.clock import Clock
 
@@ -21,6 +21,17 @@ _numbers = count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mutant", choices=sorted(MUTANTS), help="run against a catalog that is broken on purpose")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """On Spark, the slowest store, what the verbs alone decide is left to `-m exhaustive`.
+
+    They decide it in the same SQL on the same replica as on a path.
+    """
+    for item in items:
+        if item.get_closest_marker("verbs") and item.callspec.params["start"] is delta_spark:  # type: ignore[attr-defined]
+            item.add_marker(pytest.mark.exhaustive)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -37,6 +37,7 @@ def test_many_workers_dispatch_every_chunk_exactly_once(
     assert (progress.running + progress.done, progress.total) == (subject.crowd.chunks, subject.crowd.chunks)
 
 
+@pytest.mark.verbs
 def test_chunks_are_claimed_in_order_and_only_up_to_the_limit(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 3)
     first = catalog.claim(pipeline, node="a", limit=2)
@@ -64,6 +65,7 @@ def test_the_limit_over_all_pipelines_is_a_counted_semaphore(fresh: Subject, han
     assert catalog.claim("first", node="a", limit=2, max_parallel_chunks=3) == ()
 
 
+@pytest.mark.verbs
 def test_planning_again_adds_only_what_is_new(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 2)
     assert catalog.add_chunks(plan(pipeline, 3)) == 1
@@ -75,11 +77,13 @@ def test_planning_again_adds_only_what_is_new(catalog: Catalog, pipeline: str) -
     assert [state.chunk for state in pending] == plan(pipeline, 3)
 
 
+@pytest.mark.verbs
 def test_an_unregistered_pipeline_has_no_work(catalog: Catalog, pipeline: str) -> None:
     with pytest.raises(UnknownPipeline):
         catalog.claim(pipeline, node="a")
 
 
+@pytest.mark.verbs
 def test_registering_again_sets_limits_and_keeps_the_phase(catalog: Catalog, pipeline: str) -> None:
     catalog.register(Pipeline(pipeline, parallelism=1))
     catalog.register(Pipeline(pipeline, parallelism=7))

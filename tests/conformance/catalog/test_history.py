@@ -68,6 +68,7 @@ def test_a_version_is_appended_once_and_only_to_the_history_its_writer_knew(
     assert [schema.version for schema in catalog.schemas(table)] == [1, 2]
 
 
+@pytest.mark.verbs
 def test_a_run_ends_once(catalog: Catalog, clock: ManualClock, pipeline: str) -> None:
     run = Run(f"run of {pipeline}", pipeline, RunStatus.RUNNING, clock.now())
     ended = replace(run, status=RunStatus.SUCCEEDED, finished_at=clock.now(), rows=5, bytes=50)

@@ -53,6 +53,7 @@ def test_a_late_complete_of_the_old_holder_is_refused(
     assert (state.status, state.seal) == (ChunkStatus.DONE, seal_for(new))
 
 
+@pytest.mark.verbs
 def test_a_lease_that_ran_out_is_good_until_someone_else_has_it(
     catalog: Catalog, clock: ManualClock, pipeline: str
 ) -> None:
@@ -67,6 +68,7 @@ def test_a_lease_that_ran_out_is_good_until_someone_else_has_it(
     assert catalog.claim(pipeline, node="b") == ()
 
 
+@pytest.mark.verbs
 @pytest.mark.parametrize("ahead", [TERM, -TERM], ids=["ahead", "behind"])
 def test_a_renewing_holder_keeps_its_chunk_from_a_worker_whose_clock_is_wrong_by_a_whole_lease(
     subject: Subject, catalog: Catalog, clock: ManualClock, handles: Handles, pipeline: str, ahead: float
@@ -83,6 +85,7 @@ def test_a_renewing_holder_keeps_its_chunk_from_a_worker_whose_clock_is_wrong_by
     catalog.complete(held[0], seal_for(held[0]))
 
 
+@pytest.mark.verbs
 def test_a_chunk_whose_holders_keep_dying_is_failed_when_its_attempts_are_used_up(
     catalog: Catalog, clock: ManualClock, pipeline: str
 ) -> None:
@@ -96,6 +99,7 @@ def test_a_chunk_whose_holders_keep_dying_is_failed_when_its_attempts_are_used_u
     assert (state.status, state.failures) == (ChunkStatus.FAILED, 2)
 
 
+@pytest.mark.verbs
 def test_failures_wait_then_retry_and_end_as_their_kind_says(
     catalog: Catalog, clock: ManualClock, pipeline: str
 ) -> None:
