@@ -15,7 +15,6 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from hakiri.catalog import ddl
 from hakiri.catalog.delta.counting import count_chunks
-from hakiri.catalog.delta.durable import sync_commit
 from hakiri.catalog.delta.executor import merge_condition, merge_values
 from hakiri.catalog.delta.group import DeltaStore
 from hakiri.catalog.delta.layout import ints, texts, unpack
@@ -29,6 +28,7 @@ from hakiri.catalog.store import Row
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table, Value
 from hakiri.errors import CatalogTooNew, CatalogUnavailable
 from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.durable import sync_above, sync_log
 
 _BUCKET = re.compile(r"/bucket=(-?\d+)/")
 _LOOK_BACK = 1_000
@@ -91,6 +91,7 @@ class RustExecutor:
         self._upkeep = upkeep or Upkeep()
         self._properties = properties
         self._tables: dict[Table, _Open] = {}
+        self._is_rooted = False
 
     def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
         with self._translated():
@@ -107,7 +108,6 @@ class RustExecutor:
         table = changes.table
         opened = self._tables[table]
         base = opened.handle.version()
-        before = set(opened.handle.file_uris())
         name = uuid4().hex
         if table.append_only:
             self._require_append_only(table, opened.handle)
@@ -120,9 +120,10 @@ class RustExecutor:
             # It is there after all, and others may have come since: what we hold of these buckets may be old.
             for bucket in changes.buckets():
                 opened.loaded.pop(bucket, None)
+            self._make_durable(table, base, opened.handle.version())
             return True
+        self._make_durable(table, base, base + 1)
         with self._translated():
-            sync_commit(self._root / table.name, base + 1, set(opened.handle.file_uris()) - before)
             # Last: until here a failure leaves the buckets marked as read from the old files, so they are read again.
             files = _files_by_bucket(opened.handle)
             for bucket in changes.buckets():
@@ -136,6 +137,15 @@ class RustExecutor:
 
     def close(self) -> None:
         self._tables.clear()
+
+    def _make_durable(self, table: Table, base: int, version: int) -> None:
+        """Return when the commit survives a power cut, and with it the one it rests on, whose maker may have died
+        before it could see to that."""
+        with self._translated():
+            sync_log(self._root / table.name, range(base, version + 1))
+            if not self._is_rooted:
+                sync_above(self._root)
+        self._is_rooted = True
 
     def _newest(self, table: Table) -> _Open:
         opened = self._tables.get(table)
