@@ -154,6 +154,11 @@ class Disk:
         """
         _lay_out(self._root, "", folder, survivors)
 
+    def is_synced(self, path: str) -> bool:
+        """Whether all that the file holds would survive."""
+        node = self._find(path)
+        return node.data == node.synced_data
+
     def content(self) -> dict[str, bytes]:
         """Every file as processes see it."""
         return dict(_content(self._root, ""))

@@ -86,10 +86,9 @@ def test_a_power_cut_at_any_write_of_the_catalog_leaves_all_that_it_names(
 def tellings(disk: Disk, calls: list[Call]) -> Iterator[str]:
     """Who tells, each time that the catalog's log or a journal is about to be synced and may have reached the disk."""
     for call in disk.replay(calls):
-        if call.name in SYNCS and call.path.startswith(f"{CATALOG}/") and call.path.endswith(".json"):
-            yield CATALOG
-        if call.name in SYNCS and call.path.startswith(f"{JOURNAL}/"):
-            yield JOURNAL
+        if call.name not in SYNCS or not call.path.endswith((".json", ".jsonl")) or disk.is_synced(call.path):
+            continue
+        yield from (teller for teller in (CATALOG, JOURNAL) if call.path.startswith(f"{teller}/"))
 
 
 def left(disk: Disk, folder: Path, *, survivor: str) -> Stand:
