@@ -8,6 +8,7 @@ SEAL = "tests/stage/test_seal.py"
 APPEND = "tests/land/test_append.py"
 LANDING = "tests/run/test_landing.py"
 NODE = "tests/run/test_node.py"
+AVAILABLE = "tests/plan/test_available.py"
 CATALOG = "tests/conformance/catalog"
 
 
@@ -44,9 +45,15 @@ FINISH = "    finished = self._catalog.finish_landing(landing, version=landed.ve
 SEALING = "hakiri.stage.seal:seal"
 CARRY_OUT = "hakiri.run.landing:TableLander._carry_out"
 RECORD = "hakiri.run.landing:TableLander._record"
+ALL_DONE = "hakiri.run.pipeline:_Conduct._require_all_done"
 IN_ORDER = (f"{SEAL}::test_the_order_of_durable_writes",)
 
 MUTANTS = {
+    "pipelines planned in the order in which they come": Mutant(
+        "G1",
+        (Edit("hakiri.plan.make:make_plan", "sorted(pipelines, key=lambda facts: facts.spec.id)", "list(pipelines)"),),
+        ("tests/plan/test_explain.py::test_the_order_in_which_pipelines_come_does_not_matter",),
+    ),
     "a chunk completed without its fence": Mutant(
         "G2",
         (Edit("hakiri.catalog.work:COMPLETE", HELD, ""),),
@@ -152,5 +159,32 @@ MUTANTS = {
             Edit("hakiri.catalog.work:CLAIM", "'done', ", ""),
         ),
         (f"{CATALOG}/test_takeover.py::test_a_lease_that_ran_out_is_good_until_someone_else_has_it[sqlite]",),
+    ),
+    "a wait that the clock does not hear of": Mutant(
+        "G8",
+        (Edit("hakiri.run.stopping:Stop.wait", "clock.sleep(step)", "pass"),),
+        ("tests/run/test_stopping.py::test_a_wait_ends_with_its_time_or_with_the_stop",),
+    ),
+    "an audit that was asked for, left out": Mutant(
+        "G9",
+        (Edit("hakiri.plan.available:_missing", "if spec.quality.dataset_level != DatasetLevel():", "if False:"),),
+        (
+            f"{AVAILABLE}::test_what_is_not_carried_out_is_refused_before_anything_is_read[asked1-quality.dataset_level]",
+        ),
+    ),
+    "a failure that exits 0": Mutant(
+        "G10",
+        (Edit("hakiri.cli.apply:exit_code", "0 if is_well else EXIT_CODES[Recovery.REPORT]", "0"),),
+        ("tests/cli/test_apply.py::test_a_run_that_did_not_succeed_is_no_success_even_without_an_error[failed]",),
+    ),
+    "work left that nobody tells of": Mutant(
+        "G10",
+        (Edit(ALL_DONE, "if still_open and self.is_spent:", "if False:"),),
+        ("tests/run/test_pipeline.py::test_a_run_that_found_more_at_every_look_tells_what_is_left",),
+    ),
+    "failed chunks that nobody tells of": Mutant(
+        "G10",
+        (Edit(ALL_DONE, "if failed:", "if False:"),),
+        ("tests/run/test_pipeline.py::test_a_run_fails_with_the_chunks_that_failed_for_good",),
     ),
 }
