@@ -30,25 +30,29 @@ def sync_above(path: Path) -> None:
         sync(folder)
 
 
-def sync_log(table: Path, versions: range) -> None:
+def sync_log(table: Path, versions: range, *, named: set[Path] | None = None) -> None:
     """Return when these versions of a Delta table, and the files they added, survive a power cut. A repeat is harmless.
 
-    The folders follow what they name, up to the one that names the table. What a version was tidied away behind, or
-    replaced by, is passed over.
+    The folders follow what they name, up to the one that names the table. `named` are folders whose names are known to
+    be on the disk; those that come to be are added. What a version was tidied away behind is passed over.
     """
+    named = set() if named is None else named
     log = table / "_delta_log"
     commits = [log / f"{version:020}.json" for version in versions]
     added = [table / unquote(path) for commit in commits for path in _added(commit)]
-    between = {folder for file in added for folder in file.parents if folder.is_relative_to(table)} - {table}
-    beside = [commit.with_suffix(suffix) for commit in commits for suffix in (".crc", ".checkpoint.parquet")]
-    for file in [*added, *commits, *beside, log / "_last_checkpoint"]:
+    checkpoints = [path for commit in commits if (path := commit.with_suffix(".checkpoint.parquet")).exists()]
+    hints = [log / "_last_checkpoint"] if checkpoints else []
+    for file in [*added, *commits, *(commit.with_suffix(".crc") for commit in commits), *checkpoints, *hints]:
         # Spark keeps a checksum beside each of its files, and does not read a file whose checksum is torn.
         for path in (file, file.with_name(f".{file.name}.crc")):
             with suppress(FileNotFoundError):
                 sync(path)
-    for folder in [*sorted(between, reverse=True), log, table, table.parent]:
+    holders = {log, *(file.parent for file in added)}
+    ways = {folder for each in holders for folder in (each, *each.parents) if folder.is_relative_to(table)}
+    for folder in sorted(holders | {way.parent for way in ways - named}, reverse=True):
         with suppress(FileNotFoundError):
             sync(folder)
+    named |= ways
 
 
 def _added(commit: Path) -> list[str]:

@@ -72,6 +72,8 @@ class _Open:
     """A table at the version that was seen last."""
 
     handle: DeltaTable
+    durable: int = -1
+    """The last version that this process made durable."""
     loaded: dict[int, _Bucket] = field(default_factory=dict)
 
 
@@ -91,7 +93,8 @@ class RustExecutor:
         self._upkeep = upkeep or Upkeep()
         self._properties = properties
         self._tables: dict[Table, _Open] = {}
-        self._is_rooted = False
+        self._named: set[Path] = set()
+        """Folders whose names are on the disk."""
 
     def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
         with self._translated():
@@ -141,11 +144,14 @@ class RustExecutor:
     def _make_durable(self, table: Table, base: int, version: int) -> None:
         """Return when the commit survives a power cut, and with it the one it rests on, whose maker may have died
         before it could see to that."""
+        opened = self._tables[table]
+        first = base + 1 if opened.durable == base else base
         with self._translated():
-            sync_log(self._root / table.name, range(base, version + 1))
-            if not self._is_rooted:
+            sync_log(self._root / table.name, range(first, version + 1), named=self._named)
+            if self._root not in self._named:
                 sync_above(self._root)
-        self._is_rooted = True
+        self._named.add(self._root)
+        opened.durable = version
 
     def _newest(self, table: Table) -> _Open:
         opened = self._tables.get(table)
