@@ -188,7 +188,8 @@ class RustExecutor:
             yield
         except Exception as error:
             is_arrows = type(error).__module__.partition(".")[0] == "pyarrow"  # which may not even be loaded
-            if not is_arrows and not isinstance(error, DeltaError | OSError):
+            is_querys = type(error) is Exception  # delta-rs has no name for what its query engine meets
+            if not (is_arrows or is_querys or isinstance(error, DeltaError | OSError)):
                 raise
             raise CatalogUnavailable(store=str(self._root), reason=str(error)) from error
 
