@@ -30,10 +30,10 @@ def trace(
 ) -> list[Call]:
     """Every call by which the command, its children and their children change what lies below the root."""
     assert shutil.which("strace"), "strace is not installed, and without it no order of writes can be seen"
-    calls = ",".join([*WRITES, *SYNCS, *OPENS, *NAMES, *SIZES, *UNKNOWN])
-    wanted = [f"?{name}" for name in calls.split(",")]  # some of them do not exist on every machine
+    # Not every machine has all of them.
+    calls = ",".join(f"?{name}" for name in (*WRITES, *SYNCS, *OPENS, *NAMES, *SIZES, *UNKNOWN))
     told = subprocess.run(
-        [*STRACE, "-o", into, "-e", f"trace={','.join(wanted)}", *command],
+        [*STRACE, "-o", into, "-e", f"trace={calls}", *command],
         env={**os.environ, **(environment or {})},
         capture_output=True,
         text=True,

@@ -142,8 +142,7 @@ class RustExecutor:
         self._tables.clear()
 
     def _make_durable(self, table: Table, base: int, version: int) -> None:
-        """Return when the commit survives a power cut, and with it the one it rests on, whose maker may have died
-        before it could see to that."""
+        """Return when the commit survives a power cut, and the one it rests on: its maker may have died too soon."""
         opened = self._tables[table]
         first = base + 1 if opened.durable == base else base
         with self._translated():
