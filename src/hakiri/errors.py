@@ -112,7 +112,8 @@ HakiriError
 │   ├── ChunksFailed             HK851  chunks that will not be tried again by themselves
 │   ├── TableUnlisted            HK852  a chunk of a table that the manifest no longer has
 │   ├── ChunksLeft               HK853  chunks that were staged and did not land
-│   └── RefreshWaits             HK854  a full refresh that could not begin
+│   ├── RefreshWaits             HK854  a full refresh that could not begin
+│   └── WorkLeft                 HK859  chunks that are still to be read
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -1868,6 +1869,22 @@ class RefreshWaits(RunError):
 
     def help(self) -> str:
         return "ask for it again once they have landed"
+
+
+@dataclass(eq=False, kw_only=True)
+class WorkLeft(RunError):
+    """Chunks that are still to be read, after a run has looked for more as often as one run does."""
+
+    code = "HK859"
+    recovery = Recovery.RETRY
+    count: int
+
+    def message(self) -> str:
+        chunks = "1 chunk" if self.count == 1 else f"{self.count:,} chunks"
+        return f"{chunks} of pipeline `{self.pipeline}` had to be given back again and again, and are still to be read"
+
+    def help(self) -> str:
+        return "the run's journal says why each was given back; what has landed is safe, and the next run goes on"
 
 
 # --- ours --------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from hakiri.catalog.delta.rust import DeltaCatalog, RustExecutor, merge_changes
 from hakiri.catalog.delta.sole_writer import require_sole_writer
 from hakiri.catalog.delta.upkeep import Upkeep
 from hakiri.catalog.tables import CHUNKS
-from hakiri.errors import SecondWriter
+from hakiri.errors import CatalogUnavailable, SecondWriter
 from hakiri.model.ledger import EpochScope
 
 WORKERS = 4
@@ -73,6 +73,16 @@ def test_its_tables_are_compacted_checkpointed_and_vacuumed_by_themselves(opens:
     assert on_disk == set(table.file_uris())
     assert list((tmp_path / "epochs" / "_delta_log").glob("*.checkpoint.parquet"))
     assert len(catalog.epochs()) == len(opens().epochs()) == 12
+
+
+def test_a_damaged_file_is_told_as_the_catalogs(opens: Opens, tmp_path: Path) -> None:
+    registered(opens(), "p", 1)
+    for file in (tmp_path / "chunks").rglob("part-*.parquet"):
+        file.write_bytes(b"")
+    with pytest.raises(CatalogUnavailable):
+        opens().chunks(table_of("p"))
+    with pytest.raises(CatalogUnavailable):
+        opens().progress("p")
 
 
 def test_the_log_of_every_table_is_kept_for_more_than_a_day(opens: Opens, tmp_path: Path) -> None:

@@ -181,6 +181,13 @@ def test_a_staged_file_that_is_not_the_sealed_one_is_not_adopted(workshop: Works
     assert not DeltaTable.is_deltatable(str(workshop.root))
 
 
+def test_a_file_with_fewer_rows_than_it_says_is_not_adopted(workshop: Workshop) -> None:
+    chunk = workshop.chunk([order(1)])
+    short = replace(chunk, files=(replace(chunk.files[0], rows=2),), tally=Tally(read=2, staged=2))
+    with pytest.raises(StagedFileUnfit, match="row count"):
+        land(workshop.request(short), workshop.spark)
+
+
 def test_rows_that_are_not_there_are_missed(spark_workshop: Workshop) -> None:
     chunk = spark_workshop.chunk([order(1)])
     short = replace(chunk, files=(replace(chunk.files[0], rows=2),), tally=Tally(read=2, staged=2))

@@ -8,34 +8,60 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from hakiri.land import durable
+from hakiri.land.durable import make_durable
 from hakiri.land.target import NamedTarget, PathTarget
+from hakiri.model import durable
 
 
-def test_a_commit_and_what_it_added_is_synced_files_before_folders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    paths: list[Path] = []
+
+    def sync(path: Path) -> None:
+        path.stat()
+        paths.append(path)
+
+    monkeypatch.setattr(durable, "sync", sync)
+    return paths
+
+
+def test_a_commit_and_what_it_added_is_synced_files_before_folders(tmp_path: Path, synced: list[Path]) -> None:
     root = tmp_path / "a table"
     for number in range(2):
-        write_deltalake(root, pa.table({"a": [number]}), mode="append")
-    synced: list[Path] = []
-    monkeypatch.setattr(durable, "sync", synced.append)
-    durable.make_durable(PathTarget(str(root)), 1)
-    file, folder, commit, log, *above = synced
-    assert (file.suffix, folder, log, above) == (".parquet", root, root / "_delta_log", [root, tmp_path])
-    assert file.exists()
-    assert commit == log / "00000000000000000001.json"
+        write_deltalake(root, pa.table({"a": [number], "b": [7]}), mode="append", partition_by="b")
+    make_durable(PathTarget(str(root)), 1)
+    file, commit, *folders = synced
+    assert (file.parent, file.suffix) == (root / "b=7", ".parquet")
+    assert commit == root / "_delta_log/00000000000000000001.json"
+    assert folders == [root / "b=7", root / "_delta_log", root, tmp_path]
     synced.clear()
-    durable.make_durable(PathTarget(str(root)), 1, since=-1)
+    make_durable(PathTarget(str(root)), 1, since=-1)
     assert [path.stem[-1] for path in synced if path.suffix == ".json"] == ["0", "1"]
 
 
-def test_what_lies_elsewhere_or_is_older_than_its_log_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[Path] = []
-    monkeypatch.setattr(durable, "sync", synced.append)
-    durable.make_durable(NamedTarget(("main", "sales", "orders")), 3)
-    durable.make_durable(PathTarget("s3://bucket/orders"), 3)
-    durable.make_durable(PathTarget(str(tmp_path)), 3)
+def test_a_checkpoint_is_synced_with_its_commit(tmp_path: Path, synced: list[Path]) -> None:
+    every_commit = {"delta.checkpointInterval": "1"}
+    for _ in range(2):
+        write_deltalake(tmp_path, pa.table({"a": [1]}), mode="append", configuration=every_commit)
+    make_durable(PathTarget(str(tmp_path)), 1)
+    names = [path.name for path in synced]
+    assert names.index("_last_checkpoint") > names.index("00000000000000000001.checkpoint.parquet")
+
+
+def test_a_checksum_is_synced_with_its_file(tmp_path: Path, synced: list[Path]) -> None:
+    """Spark does not read a file beside which it finds an empty one."""
+    write_deltalake(tmp_path, pa.table({"a": [1]}))
+    (file,) = tmp_path.glob("*.parquet")
+    checksums = [file.with_name(f".{file.name}.crc"), tmp_path / "_delta_log/.00000000000000000000.json.crc"]
+    for path in checksums:
+        path.touch()
+    make_durable(PathTarget(str(tmp_path)), 0)
+    assert set(checksums) <= set(synced)
+
+
+def test_what_lies_elsewhere_or_is_older_than_its_log_is_left_alone(tmp_path: Path, synced: list[Path]) -> None:
+    make_durable(NamedTarget(("main", "sales", "orders")), 3)
+    make_durable(PathTarget("s3://bucket/orders"), 3)
+    (tmp_path / "_delta_log").mkdir()
+    make_durable(PathTarget(str(tmp_path)), 3, since=3)
     assert synced == []

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clocks import ManualClock
+from hakiri.catalog.sidecars import LocalSidecars
 from hakiri.catalog.sqlite import SqliteCatalog
 from hakiri.extract.chunk import ChunkRead, extract_chunk
 from hakiri.extract.connectors.declared import source_table
@@ -75,7 +76,9 @@ class Rounds:
             return Place(PathTarget(str(self.table)), str(self.table), LocalFiles(self.table))
 
         (self.root / "catalog").mkdir(exist_ok=True)
-        catalog = SqliteCatalog(self.root / "catalog" / "catalog.sqlite", clock=self.clock)
+        catalog = SqliteCatalog(
+            self.root / "catalog" / "catalog.sqlite", clock=self.clock, sidecars=LocalSidecars(self.root / "tables")
+        )
         try:
             yield Equipment(
                 project="test",
@@ -109,7 +112,8 @@ class Rounds:
         attempt = Attempt(f"run-{self.run}", "n1", lease.chunk.key, lease.attempt)
         with AttemptWriter(LocalFiles(self.table), attempt) as writer:
             provenance = Provenance(attempt.run, lease.chunk.key.chunk, self.clock.now())
-            read = extract_chunk(connector, ChunkRead(schema, reading.span), writer, provenance=provenance)
+            rules = self.spec.quality.row_level
+            read = extract_chunk(connector, ChunkRead(schema, reading.span), writer, provenance=provenance, rules=rules)
             predicate = lease.chunk.predicate if self.writes_predicates else ""
             self._staged[lease.chunk.key] = staged = seal(writer, read.tally, predicate=predicate)
         parts.catalog.complete(lease, Seal(staged.folder, read.tally.staged, 1, fingerprint(staged)))

@@ -18,6 +18,7 @@ from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import TABLES, Table, Value
 from hakiri.errors import BackwardMove, Bug, CatalogTooNew, CatalogUnavailable, HakiriError
 from hakiri.model.clock import Clock
+from hakiri.model.durable import sync_above
 
 T = TypeVar("T")
 
@@ -57,6 +58,7 @@ class SqliteStore:
         self._path = path
         self._lock = RLock()
         path.parent.mkdir(parents=True, exist_ok=True)
+        sync_above(path.parent)  # the folder itself is synced by SQLite, with the names of its files
         # SQLite's own waiting is by polling, which a hundred writers do not get through.
         self._queue = path.with_name(f"{path.name}.lock").open("ab")
         self._connection = connect(str(path))

@@ -62,11 +62,16 @@ def apply_project(
 
 
 def exit_code(results: Sequence[Result]) -> int:
-    """0 where every run left nothing undone (G10), 130 for a stop, else by what the most pressing error asks for."""
+    """0 where every run left nothing undone (G10), 130 for a stop, else by what the most pressing error asks for.
+
+    A run that did not succeed and has no error to show is a bug of ours.
+    """
     if any(result.status is RunStatus.STOPPED for result in results):
         return EXIT_STOPPED
     needs = {error.recovery for result in results for error in result.errors}
-    return next((EXIT_CODES[recovery] for recovery in _MOST_PRESSING if recovery in needs), 0)
+    is_well = all(result.status is RunStatus.SUCCEEDED for result in results)
+    unexplained = 0 if is_well else EXIT_CODES[Recovery.REPORT]
+    return next((EXIT_CODES[recovery] for recovery in _MOST_PRESSING if recovery in needs), unexplained)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from hakiri.errors import NotWritable, mask
 from hakiri.model.clock import Clock
-from hakiri.model.durable import sync
+from hakiri.model.durable import sync, sync_above
 from hakiri.model.instants import from_text, to_text
 
 Fact = str | int | float | bool | None
@@ -73,6 +73,7 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("ab", buffering=0)
             sync(folder)
+            sync_above(folder)
         except OSError as cause:
             raise NotWritable(folder=str(folder), reason=cause.strerror or type(cause).__name__) from cause
 

@@ -13,6 +13,7 @@ from hakiri.errors import (
     PlanChanged,
     RefreshWaits,
     SchemaDrift,
+    WorkLeft,
     mask,
 )
 from hakiri.extract.connectors.port import Connector, Pinnable
@@ -162,6 +163,8 @@ class _Conduct:
     is_tick_over: bool = False
     is_refreshed: bool = False
     is_done: bool = False
+    is_spent: bool = False
+    """Whether the last look still found more to do."""
     left_running: bool = False
     quota: Quota | None = None
     landers: dict[str, TableLander] = field(default_factory=dict)
@@ -192,6 +195,8 @@ class _Conduct:
         for _ in range(_PASSES):
             if not self._pass(connector):
                 break
+        else:
+            self.is_spent = True
         if self.overtaken is not None:
             raise self.overtaken
         self.is_done = not self.errand.stop.is_asked
@@ -301,7 +306,10 @@ class _Conduct:
             self.errors.append(_chunks_failed(pipeline, failed))
         if self.errors or not self.is_done or self.is_tick_over:
             return
-        if not self.errand.patiently("progress", self._is_worked_on):
+        still_open = self.errand.patiently("progress", self._count_open)
+        if still_open and self.is_spent:
+            self.errors.append(WorkLeft(pipeline=pipeline, count=still_open))
+        if not still_open:
             for lander in self.landers.values():
                 count = self.errand.patiently("staged chunks", lander.count_stuck)
                 if count:
@@ -317,9 +325,10 @@ class _Conduct:
             for state in catalog.chunks(TableKey(pipeline, table.name), [ChunkStatus.FAILED])
         ]
 
-    def _is_worked_on(self) -> bool:
+    def _count_open(self) -> int:
+        """How many chunks there are to work on, for anybody."""
         found = self.errand.equipment.catalog.progress(self.errand.spec.id)
-        return any(one.pending + one.waiting + one.running for one in found)
+        return sum(one.pending + one.waiting + one.running for one in found)
 
     def _settle_phase(self) -> None:
         """History is read once no chunk is open and none is staged."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import FileIO
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from hakiri.errors import NotWritable
-from hakiri.model.durable import sync
+from hakiri.model.durable import sync, sync_above
 from hakiri.stage.port import Entry
 
 _RACES = 8
@@ -51,14 +51,8 @@ class LocalFiles:
 
     def sync_folder(self, folder: str) -> None:
         _sync(self.root / folder)
-        if folder:
-            return
-        # Nobody else makes the way to the root durable, and any part of it may be as new as the attempt. A folder
-        # we may not write to is not ours: no name in it is new.
-        for above in self.root.absolute().parents:
-            if not os.access(above, os.W_OK | os.R_OK):
-                break
-            _sync(above)
+        if not folder:  # nobody else makes the way to the root durable
+            _sync(self.root, by=sync_above)
 
     def open(self, path: str) -> BinaryIO:
         return (self.root / path).open("rb")
@@ -113,9 +107,9 @@ class _Writing(FileIO):
         return done
 
 
-def _sync(path: Path) -> None:
+def _sync(path: Path, *, by: Callable[[Path], None] = sync) -> None:
     try:
-        sync(path)
+        by(path)
     except OSError as cause:
         raise _not_writable(path, cause) from cause
 

@@ -15,7 +15,6 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from hakiri.catalog import ddl
 from hakiri.catalog.delta.counting import count_chunks
-from hakiri.catalog.delta.durable import sync_commit
 from hakiri.catalog.delta.executor import merge_condition, merge_values
 from hakiri.catalog.delta.group import DeltaStore
 from hakiri.catalog.delta.layout import ints, texts, unpack
@@ -29,6 +28,7 @@ from hakiri.catalog.store import Row
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table, Value
 from hakiri.errors import CatalogTooNew, CatalogUnavailable
 from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.durable import sync_above, sync_log
 
 _BUCKET = re.compile(r"/bucket=(-?\d+)/")
 _LOOK_BACK = 1_000
@@ -72,6 +72,8 @@ class _Open:
     """A table at the version that was seen last."""
 
     handle: DeltaTable
+    durable: int = -1
+    """The last version that this process made durable."""
     loaded: dict[int, _Bucket] = field(default_factory=dict)
 
 
@@ -91,6 +93,8 @@ class RustExecutor:
         self._upkeep = upkeep or Upkeep()
         self._properties = properties
         self._tables: dict[Table, _Open] = {}
+        self._named: set[Path] = set()
+        """Folders whose names are on the disk."""
 
     def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
         with self._translated():
@@ -107,7 +111,6 @@ class RustExecutor:
         table = changes.table
         opened = self._tables[table]
         base = opened.handle.version()
-        before = set(opened.handle.file_uris())
         name = uuid4().hex
         if table.append_only:
             self._require_append_only(table, opened.handle)
@@ -120,9 +123,10 @@ class RustExecutor:
             # It is there after all, and others may have come since: what we hold of these buckets may be old.
             for bucket in changes.buckets():
                 opened.loaded.pop(bucket, None)
+            self._make_durable(table, base, opened.handle.version())
             return True
+        self._make_durable(table, base, base + 1)
         with self._translated():
-            sync_commit(self._root / table.name, base + 1, set(opened.handle.file_uris()) - before)
             # Last: until here a failure leaves the buckets marked as read from the old files, so they are read again.
             files = _files_by_bucket(opened.handle)
             for bucket in changes.buckets():
@@ -136,6 +140,17 @@ class RustExecutor:
 
     def close(self) -> None:
         self._tables.clear()
+
+    def _make_durable(self, table: Table, base: int, version: int) -> None:
+        """Return when the commit survives a power cut, and the one it rests on: its maker may have died too soon."""
+        opened = self._tables[table]
+        first = base + 1 if opened.durable == base else base
+        with self._translated():
+            sync_log(self._root / table.name, range(first, version + 1), named=self._named)
+            if self._root not in self._named:
+                sync_above(self._root)
+        self._named.add(self._root)
+        opened.durable = version
 
     def _newest(self, table: Table) -> _Open:
         opened = self._tables.get(table)
@@ -172,7 +187,8 @@ class RustExecutor:
             yield
         except Exception as error:
             is_arrows = type(error).__module__.partition(".")[0] == "pyarrow"  # which may not even be loaded
-            if not is_arrows and not isinstance(error, DeltaError | OSError):
+            is_querys = type(error) is Exception  # delta-rs has no name for what its query engine meets
+            if not (is_arrows or is_querys or isinstance(error, DeltaError | OSError)):
                 raise
             raise CatalogUnavailable(store=str(self._root), reason=str(error)) from error
 

@@ -1,0 +1,71 @@
+"""What a landing writes, it writes in the order of docs/adr/0030, and what fails in between leaves it takeable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from hakiri.catalog.port import Catalog
+from hakiri.errors import CatalogUnavailable, JavaMissing
+from hakiri.model import durable
+from hakiri.model.ledger import LandingStatus
+from run.shop import Shop
+
+
+@dataclass
+class Failing:
+    """A catalog that cannot be reached for one verb."""
+
+    catalog: Catalog
+    verb: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self.verb:
+            raise CatalogUnavailable(store="catalog", reason="the connection was reset")
+        return getattr(self.catalog, name)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path / "shop")
+
+
+@pytest.mark.parametrize("verb", ["finish_landing", "append_schema", "commit_snapshot", "append_lineage"])
+def test_the_cursor_stays_where_it_was_until_all_else_is_recorded(shop: Shop, verb: str) -> None:
+    shop.stage("Rome", "Oslo")
+    with shop.lander(lambda catalog: Failing(catalog, verb)) as lander, pytest.raises(CatalogUnavailable):
+        lander.land(is_last=True)
+    assert shop.landed()[1] is None
+    assert DeltaTable(shop.table).version() == 0
+    with shop.lander() as lander:
+        lander.settle()
+        lander.land(is_last=True)
+    assert shop.landed() == ([LandingStatus.LANDED], '["int","2"]')
+    assert DeltaTable(shop.table).version() == 0
+
+
+def test_a_table_waits_for_its_quarantined_rows_to_be_kept(shop: Shop) -> None:
+    """They land by Spark; the rows beside them could be adopted without."""
+    shop.stage("Rome", None)
+    with shop.lander() as lander, pytest.raises(JavaMissing):
+        lander.land(is_last=True)
+    assert not DeltaTable.is_deltatable(str(shop.table))
+    assert shop.landed() == ([LandingStatus.RESERVED], None)
+
+
+def test_a_commit_is_on_the_disk_before_the_catalog_hears_of_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.stage("Rome")
+    synced: list[Path] = []
+    sync = durable.sync
+    monkeypatch.setattr(durable, "sync", lambda path: (sync(path), synced.append(path)))
+    with (
+        shop.lander(lambda catalog: Failing(catalog, "finish_landing")) as lander,
+        pytest.raises(CatalogUnavailable),
+    ):
+        lander.land(is_last=True)
+    log = shop.table / "_delta_log"
+    assert {log / f"{0:020}.json", log, shop.table} <= set(synced)
