@@ -1644,9 +1644,11 @@ class SchemaIncompatible(LandError):
     column: str
     stored: str
     incoming: str
+    sample: tuple[str, ...] = ()
 
     def message(self) -> str:
-        return f"column `{self.column}` of `{self.table}` is {self.stored} and cannot take {self.incoming}"
+        shown = f" ({', '.join(self.sample)})" if self.sample else ""
+        return f"column `{self.column}` of `{self.table}` is {self.stored} and cannot take {self.incoming}{shown}"
 
     def help(self) -> str:
         return (
