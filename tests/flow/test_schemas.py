@@ -89,6 +89,8 @@ def test_what_was_accepted_lands_as_text_with_the_older_rows(shop: Stand, hakiri
     code, (orders, cities) = hakiri(shop, "schema", "diff", "shop")
     assert (code, orders["refused"]["code"], cities["refused"]) == (1, "HK803", None)
     assert hakiri(shop, "schema", "accept", "shop", "--table", "cities") == (0, [])
+    code, refused = hakiri(shop, "schema", "accept", "shop", "--table", "order")
+    assert (code, refused["error"]["code"]) == (1, "HK651")
     code, refused = hakiri(shop, "schema", "accept", "shop", "--version", "7")
     assert (code, refused["error"]["code"]) == (3, "HK314")
     code, done = hakiri(shop, "schema", "accept", "shop", "--version", "1", "--reason", "letters")

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from getpass import getuser
 from pathlib import Path
 
-from hakiri.catalog.port import Catalog
+from hakiri.cli.codes import EXIT_CODES
 from hakiri.cli.output import plain, say, say_error, say_json, say_table
 from hakiri.cli.told import at
-from hakiri.plan.drift import told
+from hakiri.errors import Recovery
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.schema import Differing, Logged, schema_accept, schema_diff, schema_log
 from hakiri.settings import from_environment
-from hakiri.spec.pipeline import PipelineSpec
 from hakiri.wiring import connector, existing_catalog, place, workplace
-
-_REFUSED = 1
 
 
 def tell_log(pipeline: str, project: Path | None, *, as_json: bool) -> None:
@@ -36,40 +31,35 @@ def tell_log(pipeline: str, project: Path | None, *, as_json: bool) -> None:
 
 
 def tell_diff(pipeline: str, project: Path | None, *, as_json: bool) -> int:
-    with _differing(pipeline, project) as (_, _, found):
-        if as_json:
-            say_json([one.as_json() for one in found])
-        else:
-            for one in found:
-                _tell(one)
-    return _REFUSED if any(one.refused for one in found) else 0
-
-
-def accept_changes(
-    pipeline: str, project: Path | None, *, table: str | None, version: int | None, reason: str, as_json: bool
-) -> None:
-    with _differing(pipeline, project, table=table) as (spec, catalog, found):
-        done = schema_accept(spec, found, catalog, by=_who(), reason=reason, version=version) if catalog else []
-    if as_json:
-        say_json([{"table": one.table.table, "accepted": {c.column: c.after for c in one.acceptable}} for one in done])
-        return
-    for one in done:
-        for change in one.acceptable:
-            say(plain(f"{one.table.table}: accepted {told(change)}"))
-    if not done:
-        say("nothing to accept")
-
-
-@contextmanager
-def _differing(
-    pipeline: str, project: Path | None, *, table: str | None = None
-) -> Iterator[tuple[PipelineSpec, Catalog | None, list[Differing]]]:
     settings = from_environment(project=project)
     found = workplace(settings).read()
     spec = find_pipeline(found, pipeline).spec
     with existing_catalog(settings, found) as catalog:
         differing = schema_diff(spec, connector(settings, found, spec), catalog, partial(place, found))
-        yield spec, catalog, [one for one in differing if table is None or one.table.table == table]
+    if as_json:
+        say_json([one.as_json() for one in differing])
+    else:
+        for one in differing:
+            _tell(one)
+    return EXIT_CODES[Recovery.FIX] if any(one.refused for one in differing) else 0
+
+
+def accept_changes(
+    pipeline: str, project: Path | None, *, table: str | None, version: int | None, reason: str, as_json: bool
+) -> None:
+    settings = from_environment(project=project)
+    found = workplace(settings).read()
+    spec = find_pipeline(found, pipeline).spec
+    with existing_catalog(settings, found) as catalog:
+        differing = schema_diff(spec, connector(settings, found, spec), catalog, partial(place, found), table=table)
+        done = schema_accept(catalog, differing, by=_who(), reason=reason, version=version)
+    if as_json:
+        say_json([one.accepted_as_json() for one in done])
+    elif done:
+        for one in done:
+            say(plain(f"{one.table.table}: accepted {'; '.join(one.accepted_lines)}"))
+    else:
+        say("nothing to accept")
 
 
 def _tell(differing: Differing) -> None:
@@ -82,8 +72,8 @@ def _tell(differing: Differing) -> None:
         say(f"{name}: no difference (version {differing.version})")
     else:
         say(f"{name}: version {differing.version}")
-        for change in differing.changes:
-            say(plain(f"  {told(change)} ({change.kind}{'' if change.is_applied else ', refused'})"))
+        for line in differing.lines:
+            say(plain(f"  {line}"))
     if differing.refused is not None:
         say_error(differing.refused)
 

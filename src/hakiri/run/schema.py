@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import HakiriError, NotAcceptable, SchemaMoved, StagedUnfit
+from hakiri.errors import HakiriError, NotAcceptable, SchemaMoved, StagedUnfit, UnknownTable
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.staged_types import column_types
 from hakiri.model.chunk import ChunkState, TableKey
@@ -18,6 +18,7 @@ from hakiri.plan.facts import ColumnFact, TableFacts
 from hakiri.run.equipment import Place
 from hakiri.run.gather import describe
 from hakiri.run.history import Decision
+from hakiri.spec.faults import guess
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.manifest import read_manifest
 
@@ -65,6 +66,19 @@ class Differing:
         """What a person could let come."""
         return tuple(one for one in self.changes or () if one.kind in ACCEPTABLE and not one.is_applied)
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Each change in a few words."""
+        kinds = ((one, one.kind.value if one.is_applied else f"{one.kind}, refused") for one in self.changes or ())
+        return tuple(f"{told(one)} ({kind})" for one, kind in kinds)
+
+    @property
+    def accepted_lines(self) -> tuple[str, ...]:
+        return tuple(map(told, self.acceptable))
+
+    def accepted_as_json(self) -> dict[str, object]:
+        return {"table": self.table.table, "accepted": {one.column: one.after for one in self.acceptable}}
+
     def as_json(self) -> dict[str, object]:
         changes = None if self.changes is None else [_plain(one) for one in self.changes]
         refused = {"code": self.refused.code, "message": self.refused.message()} if self.refused else None
@@ -76,53 +90,55 @@ def schema_log(catalog: Catalog | None, spec: PipelineSpec) -> list[Logged]:
     return [one for table in spec.tables for one in _logged(catalog, TableKey(spec.id, table.name))]
 
 
-def schema_diff(spec: PipelineSpec, connector: Connector, catalog: Catalog | None, place: OpenPlace) -> list[Differing]:
-    """How the source, and what is staged of it, differ from the tables. Changes nothing.
+def schema_diff(
+    spec: PipelineSpec, connector: Connector, catalog: Catalog | None, place: OpenPlace, *, table: str | None = None
+) -> list[Differing]:
+    """How the source, and what is staged of it, differ from the tables, or from the one that is named.
 
-    Raises SourceError, TypeUnlandable and CatalogError.
+    Changes nothing. Raises UnknownTable, SourceError, TypeUnlandable and CatalogError.
     """
+    names = tuple(one.name for one in spec.tables)
+    if table is not None and table not in names:
+        raise UnknownTable(table=table, known=names, guess=guess(table, names))
     facts = describe(spec, connector, catalog).facts
-    return [_differing(spec, table, catalog, place) for table in facts.tables]
+    return [_differing(spec, one, catalog, place) for one in facts.tables if table in (None, one.spec.name)]
 
 
 def schema_accept(
-    spec: PipelineSpec,
-    differing: Iterable[Differing],
-    catalog: Catalog,
-    *,
-    by: str,
-    reason: str,
-    version: int | None = None,
+    catalog: Catalog | None, differing: Iterable[Differing], *, by: str, reason: str, version: int | None = None
 ) -> list[Differing]:
     """Let what is refused come from now on; those for which there was something. A repeat finds nothing to accept.
 
-    Raises NotAcceptable, and SchemaMoved where the history is not at `version` any more.
+    Raises NotAcceptable before anything is accepted, and SchemaMoved where a history is not at `version` any more.
     """
     chosen = [one for one in differing if one.acceptable]
     for one in chosen:
         for change in one.acceptable:
-            _require_holdable(spec, one.table, change)
+            _require_holdable(one.table, change)
     for one in chosen:
-        _accept(catalog, one, by=by, reason=reason, version=version)
+        if catalog is None:
+            raise AssertionError("a table differs only from one that has landed")
+        _accept(catalog, one, by=by, reason=reason or "accepted", version=one.version if version is None else version)
     return chosen
 
 
-def _accept(catalog: Catalog, differing: Differing, *, by: str, reason: str, version: int | None) -> None:
-    history = catalog.schemas(differing.table)
-    if (differing.version if version is None else version) != len(history):
-        table = differing.table
-        raise SchemaMoved(pipeline=table.pipeline, table=table.table, expected=version or 0, found=len(history))
+def _accept(catalog: Catalog, differing: Differing, *, by: str, reason: str, version: int) -> None:
+    table, history = differing.table, catalog.schemas(differing.table)
+    if version != len(history):
+        raise SchemaMoved(pipeline=table.pipeline, table=table.table, expected=version, found=len(history))
     last = Decision.from_text(history[-1].schema_json)
     types = {change.column: change.after or "" for change in differing.acceptable}
-    accepted = replace(last, accepted={**last.accepted, **types}, by=by, run="", reason=reason or "accepted")
-    catalog.append_schema(differing.table, accepted.to_text(), after=len(history))
+    accepted = replace(last, accepted={**last.accepted, **types}, by=by, run="", reason=reason)
+    catalog.append_schema(table, accepted.to_text(), after=version)
 
 
-def _require_holdable(spec: PipelineSpec, table: TableKey, change: SchemaChange) -> None:
+def _require_holdable(table: TableKey, change: SchemaChange) -> None:
     """What is narrower fits as it is; what is neither becomes text, and not every value can."""
-    types = [change.before or "", change.after or ""]
-    if change.kind is ChangeKind.CHANGED and any(one.partition("<")[0] in _BEYOND_TEXT for one in types):
-        raise NotAcceptable(pipeline=spec.id, table=table.table, column=change.column, before=types[0], after=types[1])
+    before, after = change.before or "", change.after or ""
+    if change.kind is ChangeKind.CHANGED and any(one.partition("<")[0] in _BEYOND_TEXT for one in (before, after)):
+        raise NotAcceptable(
+            pipeline=table.pipeline, table=table.table, column=change.column, before=before, after=after
+        )
 
 
 _BEYOND_TEXT = frozenset({"binary", "struct", "array", "map"})
