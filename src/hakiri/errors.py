@@ -73,7 +73,9 @@ HakiriError
 │   ├── CursorUnreadable         HK606  a stored cursor of another make or type
 │   ├── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
 │   ├── FeatureUnavailable       HK608  a manifest asks for what this release does not carry out
-│   └── SchemaDrift              HK609  a strict pipeline, and a source with another schema than the table's
+│   ├── SchemaDrift              HK609  a strict pipeline, and a source with another schema than the table's
+│   ├── KeyChanged               HK610  a source whose rows are told apart by other columns than the table's
+│   └── NotAcceptable            HK611  a change of type that no column could hold
 ├── QueryError                   HK65x  a question about what there is
 │   ├── UnknownTable             HK651  a name that no landed table has
 │   ├── QueryRefused             HK652  SQL that is not understood, or does more than ask
@@ -1302,10 +1304,45 @@ class SchemaDrift(TablePlanError):
 
     def message(self) -> str:
         shown = ", ".join(self.changes[:_SHOWN_NAMES])
-        return f"the schema of {self.subject()} has drifted, and its pipeline is strict: {shown}; nothing was read"
+        return f"the schema of {self.subject()} has drifted, and its pipeline is strict: {shown}; nothing was written"
 
     def help(self) -> str:
         return 'mend the source, or let the table follow it with `schema = "evolve"`'
+
+
+@dataclass(eq=False, kw_only=True)
+class KeyChanged(TablePlanError):
+    """A source whose rows are told apart by other columns than those of the table."""
+
+    code = "HK610"
+    before: str
+    after: str
+
+    def message(self) -> str:
+        return f"{self.subject()} has landed by the key {self.before}, and its key is now {self.after}"
+
+    def help(self) -> str:
+        return (
+            "name the old key in the manifest, or read the table anew under the new one: "
+            f"`hakiri apply {self.pipeline} --full-refresh`"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAcceptable(TablePlanError):
+    """A change of type that cannot be accepted, because text could not hold the values of both types."""
+
+    code = "HK611"
+    column: str
+    before: str
+    after: str
+
+    def message(self) -> str:
+        types = f"{self.before}, and came as {self.after}"
+        return f"column `{self.column}` of {self.subject()} is {types}: text does not hold the values of both"
+
+    def help(self) -> str:
+        return f"cast it to {self.before} in a transform, or land it under another name"
 
 
 # --- questions ---------------------------------------------------------------------------------
@@ -1645,9 +1682,11 @@ class SchemaIncompatible(LandError):
     column: str
     stored: str
     incoming: str
+    sample: tuple[str, ...] = ()
 
     def message(self) -> str:
-        return f"column `{self.column}` of `{self.table}` is {self.stored} and cannot take {self.incoming}"
+        shown = f" ({', '.join(self.sample)})" if self.sample else ""
+        return f"column `{self.column}` of `{self.table}` is {self.stored} and cannot take {self.incoming}{shown}"
 
     def help(self) -> str:
         return (

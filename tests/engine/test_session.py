@@ -14,7 +14,7 @@ import pytest
 
 from hakiri.engine.launch import local_conf
 from hakiri.engine.session import choose_kind, open_session
-from hakiri.engine.settings import EngineSettings
+from hakiri.engine.settings import EngineSettings, default_cache_dir
 from hakiri.model.session import SessionKind
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ RESTART = """
 import json, subprocess, sys
 from pathlib import Path
 from hakiri.engine.session import close_session, open_session
-from hakiri.engine.settings import EngineSettings
+from hakiri.engine.settings import EngineSettings, default_cache_dir
 from hakiri.model.session import SessionKind
 from hakiri.errors import SessionFailed
 
@@ -133,3 +133,10 @@ def test_a_start_that_fails_says_why_and_a_stopped_session_is_replaced(
     said = json.loads(ran.stdout)
     assert re.match(r"Spark did not start: .*[Ii]nvalid .*much", said.pop("refused"))
     assert said == {"fresh": True, "answer": 2, "visible": True, "secret visible": False}
+
+
+@pytest.mark.parametrize("variable", ["HAKIRI_CACHE", "XDG_CACHE_HOME"])
+def test_a_cache_below_the_home_folder_is_not_one_called_tilde(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.delenv("HAKIRI_CACHE", raising=False)
+    monkeypatch.setenv(variable, "~/caches")
+    assert default_cache_dir().is_relative_to(Path.home())

@@ -155,7 +155,7 @@ def test_a_strict_pipeline_reads_nothing_from_a_source_that_has_drifted(make_sta
     change(stand.root / "shop.sqlite", "ALTER TABLE orders ADD COLUMN note TEXT")
     (error,) = stand.apply()["shop"].errors
     assert isinstance(error, SchemaDrift)
-    assert error.changes == ("note (added)",)
+    assert error.changes == ("+ note string",)
     assert stand.landed("orders") == Rows(orders(0, 3))
 
 

@@ -43,6 +43,7 @@ MAP = {
     "land.staged_types": room("errors model spec", "pyarrow"),
     "land.statistics": room("errors model spec", "pyarrow"),
     "land.adopt": room("errors model spec", "deltalake pyarrow"),
+    "land.peek": room("errors model spec", "pyarrow"),
     "land.query": room("errors model spec", "deltalake pyarrow"),
     "land.holding": room("errors model spec", "deltalake"),
     "land.rust": room("errors model spec", "deltalake pyarrow"),

@@ -153,9 +153,23 @@ def test_a_table_grows_and_widens_with_its_source(spark_workshop: Workshop) -> N
 
 def test_what_does_not_fit_leaves_the_table_as_it_was(workshop: Workshop) -> None:
     workshop.land(workshop.chunk([{"id": 1}]))
-    with pytest.raises(SchemaIncompatible, match="`note`"):
-        workshop.land(workshop.chunk([{"note": 1}], schema=pa.schema([("note", pa.int64())]), cursor=None))
+    rows = [{"note": None}, {"note": 1}, {"note": 2}]
+    with pytest.raises(SchemaIncompatible, match=r"`note` .*\(1, 2\)"):
+        workshop.land(workshop.chunk(rows, schema=pa.schema([("note", pa.int64())]), cursor=None))
     assert workshop.version() == 0
+
+
+def test_what_was_accepted_lands_as_text_whichever_of_the_two_was_there_first(spark_workshop: Workshop) -> None:
+    kinds = [("n", pa.int64(), 7), ("n", pa.decimal128(5, 2), Decimal("1.50")), ("n", pa.string(), "x")]
+    accepted = {"n": "string"}
+    for number, (name, kind, value) in enumerate(kinds, 1):
+        schema = pa.schema([("id", pa.int64()), (name, kind)])
+        chunk = spark_workshop.chunk([{"id": number, name: value}], schema=schema, cursor=None)
+        spark_workshop.land(chunk, accepted=accepted)
+    schema = pa.schema([("id", pa.int64()), ("n", pa.date32())])
+    late = spark_workshop.chunk([{"id": 4, "n": date(2026, 5, 12)}], schema=schema, cursor=None)
+    spark_workshop.land(late, accepted={"n": "date"})
+    assert spark_workshop.rows("id", "n") == [(1, "7.00"), (2, "1.50"), (3, "x"), (4, "2026-05-12")]
 
 
 def test_a_table_of_a_catalog_takes_every_mode(tmp_path: Path, spark: SparkSession) -> None:

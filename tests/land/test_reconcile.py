@@ -15,8 +15,8 @@ def table(**columns: pa.DataType) -> Struct:
     return table_type(pa.schema(list(columns.items())), table="orders")
 
 
-def agree(stored: Struct | None, *staged: Struct) -> Agreement:
-    return reconcile(stored, staged, pipeline="shop", table="orders")
+def agree(stored: Struct | None, *staged: Struct, **accepted: str) -> Agreement:
+    return reconcile(stored, staged, pipeline="shop", table="orders", accepted=accepted)
 
 
 def types(agreed: Agreement) -> dict[str, str]:
@@ -114,3 +114,34 @@ def test_a_schema_survives_the_trip_through_a_delta_log() -> None:
     whole = table(s=kind, t=pa.timestamp("us", "UTC"))
     assert from_delta(to_delta(whole)) == whole
     assert sql_columns(whole) == "`s` STRUCT<`a``b`: MAP<STRING,ARRAY<DECIMAL(38,18)>>>, `t` TIMESTAMP"
+
+
+@pytest.mark.parametrize(
+    ("stored", "staged", "accepted"),
+    [
+        (pa.int32(), pa.string(), "string"),
+        (pa.string(), pa.int32(), "int"),
+        (pa.int64(), pa.float64(), "double"),
+        (pa.timestamp("us", "UTC"), pa.timestamp("us"), "timestamp_ntz"),
+        (pa.bool_(), pa.int8(), "tinyint"),
+    ],
+    ids=str,
+)
+def test_what_a_person_has_accepted_becomes_text(stored: pa.DataType, staged: pa.DataType, accepted: str) -> None:
+    agreed = agree(table(C=stored, other=pa.int32()), table(c=staged), c=accepted)
+    assert types(agreed) == {"C": "STRING", "other": "INT"}
+    assert agreed.texts == {"C"}
+    assert agreed.is_widening is (stored == pa.string())
+
+
+@pytest.mark.parametrize("staged", [pa.float64(), pa.binary(), pa.list_(pa.string())], ids=str)
+def test_what_was_accepted_is_one_type_and_no_other(staged: pa.DataType) -> None:
+    with pytest.raises(SchemaIncompatible):
+        agree(table(c=pa.int64()), table(c=staged), c="string")
+
+
+def test_text_is_not_enough_for_bytes_and_nested_values() -> None:
+    with pytest.raises(SchemaIncompatible):
+        agree(table(c=pa.binary()), table(c=pa.string()), c="string")
+    with pytest.raises(SchemaIncompatible):
+        agree(table(c=pa.list_(pa.int8())), table(c=pa.string()), c="string")

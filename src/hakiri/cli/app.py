@@ -26,7 +26,7 @@ app = typer.Typer(
     help="Declarative ingestion for the lakehouse: a manifest says which tables should exist, Hakiri lands them.",
     epilog="Start with `hakiri init DIR`, then `hakiri check` and `hakiri doctor`.",
 )
-schema_app = typer.Typer(no_args_is_help=True, help="Schemas of manifests, for editors and agents.")
+schema_app = typer.Typer(no_args_is_help=True, help="Schemas of tables, and of manifests for editors and agents.")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(schema_app, name="schema")
 app.add_typer(catalog.app, name="catalog")
@@ -229,3 +229,36 @@ def export(
     from hakiri.cli.project import export_schemas
 
     export_schemas(project, out, as_json=as_json)
+
+
+@schema_app.command(epilog="Example: hakiri schema log shop")
+def log(name: pipeline.IdArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
+    """Show every decision on the pipeline's schemas: what changed, when, in which run, by whom and why."""
+    from hakiri.cli.schema import tell_log
+
+    tell_log(name, project, as_json=as_json)
+
+
+@schema_app.command(epilog="Example: hakiri schema diff shop")
+def diff(name: pipeline.IdArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
+    """Show how the source, and what is staged of it, differ from the tables. Exits with 1 if something is refused."""
+    from hakiri.cli.schema import tell_diff
+
+    _leave(tell_diff(name, project, as_json=as_json))
+
+
+@schema_app.command(epilog="Example: hakiri schema accept shop --table orders --reason 'codes have letters now'")
+def accept(
+    name: pipeline.IdArgument,
+    table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="One table; all when left out.")] = None,
+    version: Annotated[
+        int | None, typer.Option("--version", metavar="N", help="Only if the table's history is still at this version.")
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="For the history.")] = "",
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let the types that are refused come from now on: narrower ones as they are, others as text."""
+    from hakiri.cli.schema import accept_changes
+
+    accept_changes(name, project, table=table, version=version, reason=reason, as_json=as_json)

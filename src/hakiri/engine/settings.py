@@ -13,8 +13,8 @@ from hakiri.model.session import SessionKind
 def default_cache_dir() -> Path:
     """HAKIRI_CACHE, else `hakiri` in the user's cache folder."""
     if chosen := os.environ.get("HAKIRI_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "hakiri"
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "hakiri"
 
 
 def default_jars_dir() -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from hakiri.errors import KeyMissing, ModeUnavailable, RowsUncounted, SchemaIncompatible
@@ -9,7 +10,8 @@ from hakiri.land.adoptable import can_adopt
 from hakiri.land.modes.append import Overlap, append
 from hakiri.land.modes.truncate import truncate
 from hakiri.land.modes.upsert import upsert
-from hakiri.land.recipe import LandRequest, Recipe, Steps
+from hakiri.land.peek import sample
+from hakiri.land.recipe import LandRequest, Part, Recipe, Steps
 from hakiri.land.reconcile import Agreement, reconcile
 from hakiri.land.staged_types import table_type
 from hakiri.land.stamp import stamp_of
@@ -17,7 +19,7 @@ from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, sql_name
 from hakiri.land.types import Array, Decimal, Map, Simple, Struct, Type, needs_mapped_names, sql_type
 from hakiri.model.key import KeyValue
-from hakiri.model.staged import StagedChunk
+from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.spec.load import LoadMode
 
 AVAILABLE = (LoadMode.APPEND.value, LoadMode.TRUNCATE.value, LoadMode.UPSERT.value)
@@ -38,17 +40,17 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     _require_whole(request)
     stored = None if standing is None else standing.schema
     staged = [table_type(chunk.schema, table=table.table) for chunk in request.chunks]
-    agreement = reconcile(stored, staged, pipeline=table.pipeline, table=table.table)
-    files = tuple(file for chunk in request.chunks for file in chunk.files)
+    agreement = _agree(request, stored, staged)
     steps = _steps(request, agreement.schema, stored)
     properties = _properties(request, agreement, standing)
-    widens_in_place = _WIDENING in properties or (standing is not None and "typeWidening" in standing.features)
+    can_widen = _WIDENING in properties or (standing is not None and "typeWidening" in standing.features)
+    widens_in_place = can_widen and agreement.is_widening
     if widens_in_place:
         _require_flat(request, agreement, stored)
     return Recipe(
         target=request.target,
         stamp=stamp_of(request.project, request.landing, tuple(dict.fromkeys(chunk.run for chunk in request.chunks))),
-        files=files,
+        parts=_parts(request, staged, agreement),
         root=request.root,
         agreement=agreement,
         steps=steps,
@@ -59,6 +61,26 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
         comment=request.comment,
         widens_in_place=widens_in_place,
     )
+
+
+def _agree(request: LandRequest, stored: Struct | None, staged: Sequence[Struct]) -> Agreement:
+    table = request.landing.table
+    try:
+        return reconcile(stored, staged, pipeline=table.pipeline, table=table.table, accepted=request.accepted)
+    except SchemaIncompatible as refused:
+        refused.sample = sample(request.root, request.chunks, refused.column)
+        raise
+
+
+def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement) -> tuple[Part, ...]:
+    """The files by the types they are read in: Parquet gives a number as a wider number, and never as a text."""
+    alike: dict[Struct, list[StagedFile]] = {}
+    for chunk, own in zip(request.chunks, staged, strict=True):
+        fields = (
+            (own.find(one.name) or one) if one.name in agreement.texts else one for one in agreement.schema.fields
+        )
+        alike.setdefault(Struct(tuple(fields)), []).extend(chunk.files)
+    return tuple(Part(schema, tuple(files)) for schema, files in alike.items())
 
 
 def _require_whole(request: LandRequest) -> None:
@@ -137,7 +159,8 @@ def _properties(request: LandRequest, agreement: Agreement, standing: Standing |
     if _has_ntz(agreement.schema) and "timestampNtz" not in standing.features:
         wanted.append(_NTZ)
     # delta-rs cannot read a widened table either, so on a path the stored rows are rewritten instead.
-    if agreement.widened and not isinstance(request.target, PathTarget) and "typeWidening" not in standing.features:
+    is_named = not isinstance(request.target, PathTarget)
+    if agreement.widened and agreement.is_widening and is_named and "typeWidening" not in standing.features:
         wanted.append(_WIDENING)
     return tuple(wanted)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow.fs import FileSystem, LocalFileSystem
 
 from hakiri.errors import StagedFileUnfit
 from hakiri.land.lander import Landed, land
+from hakiri.land.peek import files_at
 from hakiri.land.recipe import LandRequest
 from hakiri.land.target import Target, quarantine_of
 from hakiri.model.chunk import TableKey
@@ -65,8 +65,7 @@ def _quarantined(request: LandRequest, chunk: StagedChunk) -> StagedChunk:
 
 
 def _schema(request: LandRequest, file: StagedFile) -> pa.Schema:
-    root = request.root.rstrip("/")
-    files, folder = FileSystem.from_uri(root) if "://" in root else (LocalFileSystem(), root)
+    files, folder = files_at(request.root)
     try:
         return pq.read_schema(f"{folder}/{file.path}", filesystem=files)
     except FileNotFoundError as error:

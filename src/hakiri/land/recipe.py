@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hakiri.land.reconcile import Agreement
 from hakiri.land.stamp import Stamp
 from hakiri.land.standing import Carried
 from hakiri.land.target import Target
+from hakiri.land.types import Struct
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import StagedChunk, StagedFile, Tally
 from hakiri.spec.load import LoadMode
@@ -46,6 +48,8 @@ class LandRequest:
     """Whether sealed files may become the table's own; else Spark writes them anew."""
     is_sparse: bool = False
     """Whether some landings leave no commit here, as in a quarantine table."""
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    """Columns whose types a person has accepted, with the type that may come."""
 
     @property
     def tally(self) -> Tally:
@@ -68,13 +72,22 @@ class Steps:
     """Whether no row to land means no commit."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Staged files that are read alike."""
+
+    schema: Struct
+    """The landing's columns, those that become text in the types they were staged as."""
+    files: tuple[StagedFile, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """Everything that is decided about a landing."""
 
     target: Target
     stamp: Stamp
-    files: tuple[StagedFile, ...]
+    parts: tuple[Part, ...]
     root: str
     agreement: Agreement
     steps: Steps
@@ -90,6 +103,10 @@ class Recipe:
     """Of the table, when it is made."""
     widens_in_place: bool = False
     """Whether Delta widens stored columns without rewriting them."""
+
+    @property
+    def files(self) -> tuple[StagedFile, ...]:
+        return tuple(file for part in self.parts for file in part.files)
 
     @property
     def rows(self) -> int:

@@ -1,12 +1,12 @@
 """What is staged and what is stored agree on one schema before a row moves, and nothing is lost by it.
 
 New columns are appended, columns the source dropped are kept, a type is only ever exchanged for one that holds every
-value of both. Anything else is refused.
+value of both. Anything else is refused, unless a person has accepted it: then the column becomes text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -24,14 +24,31 @@ class Agreement:
     """Stored columns that have to become wider first, with their new types."""
     changes_table: bool = False
     """Whether readers will find another schema than before, at any depth."""
+    texts: frozenset[str] = frozenset()
+    """Columns that are text because their types were accepted, whatever they were staged as."""
+
+    @property
+    def is_widening(self) -> bool:
+        """Whether every stored column that changes does so in a way that Delta calls widening."""
+        return not any(one.name in self.texts for one in self.widened)
 
 
-def reconcile(stored: Struct | None, staged: Sequence[Struct], *, pipeline: str, table: str) -> Agreement:
-    """The agreement of a table, or of none yet, with the files of a landing. Raises SchemaIncompatible."""
-    names = _Names(pipeline, table)
+def reconcile(
+    stored: Struct | None,
+    staged: Sequence[Struct],
+    *,
+    pipeline: str,
+    table: str,
+    accepted: Mapping[str, str] | None = None,
+) -> Agreement:
+    """The agreement of a table, or of none yet, with the files of a landing. Raises SchemaIncompatible.
+
+    `accepted` has columns, and for each the type that may come although the table's own does not hold it.
+    """
+    names = _Names(pipeline, table, {name.lower(): kind for name, kind in (accepted or {}).items()})
     incoming = reduce(lambda one, other: _join_structs(one, other, names, ""), staged, Struct(()))
     if stored is None:
-        return Agreement(incoming)
+        return Agreement(incoming, texts=_texts(incoming, staged))
     schema = _join_structs(stored, incoming, names, "")
     wide = [
         Field(old.name, _widened(old.type, new.type)) for old, new in zip(stored.fields, schema.fields, strict=False)
@@ -40,6 +57,18 @@ def reconcile(stored: Struct | None, staged: Sequence[Struct], *, pipeline: str,
         schema,
         widened=tuple(new for old, new in zip(stored.fields, wide, strict=True) if old.type != new.type),
         changes_table=schema != stored,
+        texts=_texts(schema, [stored, *staged]),
+    )
+
+
+_TEXT = Simple("string")
+
+
+def _texts(schema: Struct, sources: Sequence[Struct]) -> frozenset[str]:
+    """No type is wider than text by itself, so what has become text was accepted."""
+    texts = [one.name for one in schema.fields if one.type == _TEXT]
+    return frozenset(
+        name for name in texts for source in sources if (own := source.find(name)) is not None and own.type != _TEXT
     )
 
 
@@ -47,6 +76,13 @@ def reconcile(stored: Struct | None, staged: Sequence[Struct], *, pipeline: str,
 class _Names:
     pipeline: str
     table: str
+    accepted: Mapping[str, str]
+
+    def accept(self, column: str, stored: Type, incoming: Type) -> Simple | None:
+        """Text, where a person has accepted that the types differ, and text can hold the values of both."""
+        kinds = {sql_type(stored).lower(), sql_type(incoming).lower()}
+        is_plain = all(isinstance(one, Simple | Decimal) and one != Simple("binary") for one in (stored, incoming))
+        return _TEXT if is_plain and self.accepted.get(column.lower()) in kinds else None
 
     def refuse(self, column: str, stored: Type, incoming: Type) -> SchemaIncompatible:
         return SchemaIncompatible(
@@ -98,7 +134,7 @@ def _join(stored: Type, incoming: Type, names: _Names, path: str) -> Type:
             key = _join(stored.key, incoming.key, names, f"{path}.key")
             return Map(key, _join(stored.value, incoming.value, names, f"{path}.value"))
         case _:
-            wider = stored if stored == incoming else _wider(stored, incoming)
+            wider = stored if stored == incoming else _wider(stored, incoming) or names.accept(path, stored, incoming)
             if wider is None:
                 raise names.refuse(path, stored, incoming)
             return wider

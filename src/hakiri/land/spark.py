@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
 from math import ceil
 from typing import TYPE_CHECKING
 
 from hakiri.errors import HakiriError, LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, put_stamp
-from hakiri.land.recipe import ROWS, STAGED, Recipe
+from hakiri.land.recipe import ROWS, STAGED, Part, Recipe
 from hakiri.land.sql import column, text
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
@@ -111,12 +112,22 @@ class SparkTable:
         return bool(self._session.catalog.tableExists(self._name))
 
     def _read(self, recipe: Recipe) -> DataFrame:
-        columns = sql_columns(recipe.agreement.schema)
-        paths = [f"{recipe.root.rstrip('/')}/{_unglobbed(file.path)}" for file in recipe.files if file.rows]
-        if not paths:
-            return self._session.createDataFrame([], columns)
+        frames = [self._read_part(recipe, part) for part in recipe.parts if any(file.rows for file in part.files)]
+        if not frames:
+            return self._session.createDataFrame([], sql_columns(recipe.agreement.schema))
+        return reduce(lambda one, other: one.unionAll(other), frames)
+
+    def _read_part(self, recipe: Recipe, part: Part) -> DataFrame:
+        paths = [f"{recipe.root.rstrip('/')}/{_unglobbed(file.path)}" for file in part.files if file.rows]
         # Folders of a staged file are no partitions, whatever they are called.
-        return self._session.read.schema(columns).option("recursiveFileLookup", "true").parquet(*paths)
+        reader = self._session.read.schema(sql_columns(part.schema)).option("recursiveFileLookup", "true")
+        frame = reader.parquet(*paths)
+        if part.schema == recipe.agreement.schema:
+            return frame
+        fields = zip(part.schema.fields, recipe.agreement.schema.fields, strict=True)
+        return frame.selectExpr(
+            *(f"CAST({quote(own.name)} AS {sql_type(one.type)}) AS {quote(one.name)}" for own, one in fields)
+        )
 
     def _require_counted(self, recipe: Recipe) -> None:
         is_null = " OR ".join(f"{column(name)} IS NULL" for name in recipe.steps.required) or "FALSE"

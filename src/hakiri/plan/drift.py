@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hakiri.errors import HakiriError, KeyChanged, SchemaDrift, SchemaIncompatible
 from hakiri.model.staged import PROVENANCE
 from hakiri.plan.facts import ColumnFact, TableFacts
 from hakiri.spec.pipeline import SchemaPolicy
@@ -18,12 +19,13 @@ class ChangeKind(StrEnum):
     ADDED = "added"  # older rows get NULL
     DROPPED = "dropped"  # the table keeps it; newer rows get NULL
     WIDENED = "widened"
-    NARROWED = "narrowed"  # rejected: cast in a transform, or accept it
-    CHANGED = "changed"  # rejected: neither type holds the other's values
-    REKEYED = "rekeyed"  # rejected: another primary key is another table
+    NARROWED = "narrowed"  # rejected, unless accepted: the table keeps the wider type
+    CHANGED = "changed"  # rejected, unless accepted: neither type holds the other's values, so it becomes text
+    REKEYED = "rekeyed"  # rejected, unless every row is read anew
 
 
 APPLIED = frozenset({ChangeKind.ADDED, ChangeKind.DROPPED, ChangeKind.WIDENED})
+ACCEPTABLE = frozenset({ChangeKind.NARROWED, ChangeKind.CHANGED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +48,55 @@ def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChang
         return ()
     if table.produced is None:
         return None
-    found = [*_columns(table.landed_columns, table.produced), *_key(table.landed_key, table.primary_key)]
+    found = [*column_changes(table.landed_columns, table.produced), *_key(table.landed_key, table.primary_key)]
     is_strict = policy is SchemaPolicy.STRICT
-    return tuple(SchemaChange(*change, is_applied=change[0] in APPLIED and not is_strict) for change in found)
+    return tuple(SchemaChange(*change, is_applied=not is_strict and _is_applied(table, change)) for change in found)
 
+
+def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: SchemaPolicy) -> HakiriError | None:
+    """Why the table takes nothing from its source as it is now; None where it takes what comes."""
+    refused = [one for one in changes if not one.is_applied]
+    if not refused:
+        return None
+    if policy is SchemaPolicy.STRICT:
+        return SchemaDrift(pipeline=pipeline, table=table, changes=tuple(map(told, refused)))
+    first = refused[0]
+    before, after = first.before or "none", first.after or "none"
+    if first.kind is ChangeKind.REKEYED:
+        return KeyChanged(pipeline=pipeline, table=table, before=before, after=after)
+    return SchemaIncompatible(pipeline=pipeline, table=table, column=first.column, stored=before, incoming=after)
+
+
+def told(change: SchemaChange) -> str:
+    """A change in a few words: `+ note string`, `~ total int -> bigint`."""
+    types = " -> ".join(one for one in (change.before, change.after) if one is not None)
+    return f"{MARKS[change.kind]} {change.column} {types}"
+
+
+MARKS = {
+    ChangeKind.ADDED: "+",
+    ChangeKind.DROPPED: "-",
+    ChangeKind.WIDENED: "~",
+    ChangeKind.NARROWED: "!",
+    ChangeKind.CHANGED: "!",
+    ChangeKind.REKEYED: "!",
+}
 
 Change = tuple[ChangeKind, str, str | None, str | None]
 
 
-def _columns(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:
+def _is_applied(table: TableFacts, change: Change) -> bool:
+    kind, column, _, after = change
+    if kind in ACCEPTABLE:
+        return {name.casefold(): type_ for name, type_ in table.accepted.items()}.get(column.casefold()) == after
+    return kind in APPLIED or (kind is ChangeKind.REKEYED and table.is_full_refresh)
+
+
+def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:
+    """How the columns differ, in the order of those that would land; provenance is ours and does not count."""
     # Delta compares names without case.
     before = {column.name.casefold(): column for column in landed if column.name not in PROVENANCE}
-    after = {column.name.casefold(): column for column in produced}
+    after = {column.name.casefold(): column for column in produced if column.name not in PROVENANCE}
     for name, column in after.items():
         if name not in before:
             yield ChangeKind.ADDED, column.name, None, column.type

@@ -9,7 +9,7 @@ from hakiri.errors import mask
 from hakiri.model.chunk import Chunk, Window
 from hakiri.model.span import OneFile
 from hakiri.plan.document import knob_text
-from hakiri.plan.drift import ChangeKind, SchemaChange
+from hakiri.plan.drift import MARKS, ChangeKind, SchemaChange
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, TablePlan
 from hakiri.plan.reading import from_json
@@ -120,19 +120,9 @@ def _changes(changes: tuple[SchemaChange, ...] | None) -> Iterator[str]:
         return
     for change in changes[:MAX_CHANGES]:
         refused = "" if change.is_applied else ", refused"
-        yield f"    schema: {_MARKS[change.kind]} {change.column} {_types(change)}{refused}"
+        yield f"    schema: {MARKS[change.kind]} {change.column} {_types(change)}{refused}"
     if len(changes) > MAX_CHANGES:
         yield f"    schema: ... and {len(changes) - MAX_CHANGES:,} more"
-
-
-_MARKS = {
-    ChangeKind.ADDED: "+",
-    ChangeKind.DROPPED: "-",
-    ChangeKind.WIDENED: "~",
-    ChangeKind.NARROWED: "!",
-    ChangeKind.CHANGED: "!",
-    ChangeKind.REKEYED: "!",
-}
 
 
 def _types(change: SchemaChange) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hakiri.model.chunk import ChunkKey, ChunkState
 from hakiri.model.ledger import Cursor, Phase
@@ -34,6 +35,8 @@ class TableFacts:
     """What the table holds; None before the first landing."""
     landed_key: tuple[str, ...] = ()
     """The key the table has been landed by; empty where there is none, or before the first landing."""
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    """Columns that a person lets come in another type than the table's, with that type."""
     cursor: Cursor | None = None
     known: tuple[ChunkState, ...] = ()
     """Every chunk the catalog has for the table, archived ones too."""

@@ -98,7 +98,7 @@ def _parts(facts: PipelineFacts) -> Iterator[tuple[str, Any]]:
 def _schema(table: TableFacts) -> Any:
     columns = (table.columns, table.produced, table.landed_columns)
     plain = [None if one is None else [asdict(column) for column in one] for one in columns]
-    return [*plain, list(table.primary_key), list(table.landed_key)]
+    return [*plain, list(table.primary_key), list(table.landed_key), dict(table.accepted)]
 
 
 def _bounds(survey: Survey) -> Any:

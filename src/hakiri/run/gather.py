@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -11,13 +10,13 @@ from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.landing_types import landing_schema
 from hakiri.land.staged_types import column_types
-from hakiri.land.types import Struct, columns_of, from_delta, to_delta
 from hakiri.model.chunk import ChunkKey, TableKey
 from hakiri.model.ledger import LandingStatus, Phase
 from hakiri.model.table import TableSchema
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts
 from hakiri.plan.floor import floor_of
 from hakiri.plan.rounds import History
+from hakiri.run.history import last_decision
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 
@@ -42,6 +41,21 @@ def gather(
     `catalog` is None where there is none yet. A table with open chunks is surveyed only if `surveys_all`, since its
     plan does not need it. Raises SourceError, PlanError, TypeUnlandable and CatalogError.
     """
+    described = describe(spec, connector, catalog, is_full_refresh=is_full_refresh)
+    facts, schemas = described.facts, described.schemas
+    tables = tuple(
+        _surveyed(facts, table, connector, schemas[table.spec.name], surveys_all=surveys_all) for table in facts.tables
+    )
+    return Gathered(replace(facts, tables=tables), schemas)
+
+
+def describe(
+    spec: PipelineSpec, connector: Connector, catalog: Catalog | None, *, is_full_refresh: bool = False
+) -> Gathered:
+    """The same without a survey: what the tables are, and nothing of how much is in them.
+
+    Raises SourceError, TypeUnlandable and CatalogError.
+    """
     schemas = {table.name: connector.describe(source_table(spec, table)) for table in spec.tables}
     facts = PipelineFacts(
         spec=spec,
@@ -49,21 +63,13 @@ def gather(
         tables=tuple(_table(spec, table, schemas[table.name], catalog, is_full_refresh) for table in spec.tables),
         phase=_phase(spec, catalog),
     )
-    tables = tuple(
-        _surveyed(facts, table, connector, schemas[table.spec.name], surveys_all=surveys_all) for table in facts.tables
-    )
-    return Gathered(replace(facts, tables=tables), schemas)
+    return Gathered(facts, schemas)
 
 
 def landed_chunks(catalog: Catalog, table: TableKey) -> frozenset[ChunkKey]:
     """Every chunk that a finished landing of the table has named."""
     landings = catalog.landings(table)
     return frozenset(key for one in landings if one.status is LandingStatus.LANDED for key in one.chunks)
-
-
-def schema_to_text(schema: Struct, key: tuple[str, ...]) -> str:
-    """A landed table's columns and key, as its schema history keeps them."""
-    return json.dumps({"columns": to_delta(schema), "key": list(key)}, sort_keys=True, ensure_ascii=False)
 
 
 def _table(
@@ -84,12 +90,12 @@ def _table(
 
 
 def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
-    history = catalog.schemas(key)
-    told = json.loads(history[-1].schema_json) if history else None
+    decided = last_decision(catalog, key)
     return replace(
         facts,
-        landed_columns=tuple(ColumnFact(*one) for one in columns_of(from_delta(told["columns"]))) if told else None,
-        landed_key=tuple(told["key"]) if told else (),
+        landed_columns=decided.facts if decided else None,
+        landed_key=decided.key if decided else (),
+        accepted=decided.accepted if decided else {},
         cursor=catalog.cursor(key),
         known=catalog.chunks(key),
         landed=landed_chunks(catalog, key),

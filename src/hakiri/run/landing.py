@@ -25,7 +25,8 @@ from hakiri.plan.modes import cursor_of_table, load_of, replaces_table
 from hakiri.plan.overlap import overlapping
 from hakiri.plan.rounds import History, cursor_after
 from hakiri.run.errand import Errand
-from hakiri.run.gather import landed_chunks, schema_to_text
+from hakiri.run.gather import landed_chunks
+from hakiri.run.history import Decision, last_decision
 from hakiri.run.journal import EventKind
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import TableSpec
@@ -198,6 +199,7 @@ class TableLander:
         history, mode = self._history(), load_of(spec, table).mode
         is_exchange = exchanges(history, states, replaces_table=replaces_table(spec, table))
         last = carried(self._catalog.landings(self._key))
+        decided = last_decision(self._catalog, self._key)
         return LandRequest(
             project=self._errand.equipment.project,
             landing=landing,
@@ -211,6 +213,7 @@ class TableLander:
             cursor=self._cursor_column,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
+            accepted=decided.accepted if decided else {},
         )
 
     def _read_again(self, landing: Landing, unfit: StagedUnfit | StagedFileUnfit) -> None:
@@ -309,12 +312,20 @@ class TableLander:
         )
 
     def _note_schema(self, landed: Landed) -> None:
-        text = schema_to_text(landed.schema, self._primary_key)
         history = self._catalog.schemas(self._key)
-        if history and history[-1].schema_json == text:
+        last = Decision.from_text(history[-1].schema_json) if history else None
+        if last is not None and (last.columns, last.key) == (landed.schema, self._primary_key):
             return
+        decision = Decision(
+            columns=landed.schema,
+            key=self._primary_key,
+            accepted=last.accepted if last else {},
+            by=str(self._errand.equipment.node),
+            run=self._errand.run,
+            reason="first landing" if last is None else "the source has changed",
+        )
         try:
-            self._catalog.append_schema(self._key, text, after=len(history))
+            self._catalog.append_schema(self._key, decision.to_text(), after=len(history))
         except SchemaMoved:
             self._note_schema(landed)
 

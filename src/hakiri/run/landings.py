@@ -12,7 +12,7 @@ from typing import Self
 from hakiri.errors import HakiriError
 from hakiri.model.chunk import ChunkKey
 from hakiri.run.errand import Errand
-from hakiri.run.journal import EventKind
+from hakiri.run.journal import EventKind, Journal
 from hakiri.run.landing import TableLander, TableLanding
 
 
@@ -44,6 +44,8 @@ class PipelineLandings:
 
     def hear(self, chunk: ChunkKey, size: int) -> None:
         """Note a chunk that was staged, and land its table once enough is. Any thread may call."""
+        if chunk.table not in self._landers:
+            return  # its table takes nothing for now
         with self._lock:
             self._fresh[chunk.table].add(chunk)
             self._bytes[chunk.table] += size
@@ -75,4 +77,9 @@ class PipelineLandings:
     def _refuse(self, table: str, error: HakiriError) -> None:
         self._refused.add(table)
         self.errors.append(error)
-        self._errand.journal.record(EventKind.TABLE_FAILED, table=table, code=error.code, message=error.message())
+        tell_refused(self._errand.journal, table, error)
+
+
+def tell_refused(journal: Journal, table: str, error: HakiriError) -> None:
+    """Write down that a table takes nothing in this run, and why."""
+    journal.record(EventKind.TABLE_FAILED, table=table, code=error.code, message=error.message())

@@ -12,7 +12,6 @@ from hakiri.errors import (
     HakiriError,
     PlanChanged,
     RefreshWaits,
-    SchemaDrift,
     WorkLeft,
     mask,
 )
@@ -21,6 +20,8 @@ from hakiri.land.lander import Outcome
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey, Window
 from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
+from hakiri.plan.drift import refusal, schema_changes
+from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
@@ -31,10 +32,10 @@ from hakiri.run.gather import Gathered, gather
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import EventKind, Journal, Listener, journal_path, read_journal
 from hakiri.run.landing import TableLander, TableLanding
-from hakiri.run.landings import PipelineLandings
+from hakiri.run.landings import PipelineLandings, tell_refused
 from hakiri.run.stopping import Stop
 from hakiri.run.work import Source, Work, release_dead_leases
-from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy
+from hakiri.spec.pipeline import PipelineSpec
 
 _RECENT_RUNS = 20
 _CUT_OFF = "its process ended before it did"
@@ -168,10 +169,13 @@ class _Conduct:
     left_running: bool = False
     quota: Quota | None = None
     landers: dict[str, TableLander] = field(default_factory=dict)
+    refused: dict[str, HakiriError] = field(default_factory=dict)
+    """Tables that cannot take what their source has come to."""
     overtaken: PlanChanged | None = None
 
     def result(self) -> Result:
-        status = RunStatus.FAILED if self.errors else RunStatus.SUCCEEDED
+        errors = (*self.refused.values(), *self.errors)
+        status = RunStatus.FAILED if errors else RunStatus.SUCCEEDED
         if self.errand.stop.is_asked and not self.is_done:
             status = RunStatus.STOPPED
         return Result(
@@ -181,7 +185,7 @@ class _Conduct:
             landings=tuple(self.landings),
             rows_read=self.rows_read,
             bytes=self.bytes,
-            errors=tuple(self.errors),
+            errors=errors,
             is_tick_over=self.is_tick_over,
             left_running=self.left_running,
         )
@@ -211,10 +215,10 @@ class _Conduct:
         if self.errand.stop.is_asked:
             return False
         gathered = self.errand.patiently("look at the source", lambda: self._look(connector))
+        gathered = replace(gathered, facts=self._without_refused(gathered.facts))
         plan = make_plan([gathered.facts])
         pipeline = plan.pipelines[0]
         self._tell(pipeline)
-        self._require_schema(pipeline)
         if not pipeline.has_work:
             return False
         knobs, catalog = pipeline.knobs, self.errand.equipment.catalog
@@ -233,14 +237,16 @@ class _Conduct:
         has_more = self._do(connector, gathered, pipeline) or has_resumed
         return has_more and not (self.errand.stop.is_asked or self.is_tick_over or self.errors)
 
-    def _require_schema(self, plan: PipelinePlan) -> None:
-        """A strict pipeline reads nothing from a source that has drifted."""
-        if self.errand.spec.schema_policy is not SchemaPolicy.STRICT:
-            return
-        for table in plan.tables:
-            drift = tuple(f"{one.column} ({one.kind})" for one in table.changes or () if not one.is_applied)
-            if drift:
-                raise SchemaDrift(pipeline=plan.pipeline, table=table.table.table, changes=drift)
+    def _without_refused(self, facts: PipelineFacts) -> PipelineFacts:
+        """The tables that can take what their source has come to; of the others nothing is planned or landed."""
+        policy, pipeline = facts.spec.schema_policy, facts.spec.id
+        for table in facts.tables:
+            name = table.spec.name
+            error = refusal(pipeline, name, schema_changes(table, policy) or (), policy)
+            if error is not None and name not in self.refused:
+                self.refused[name] = error
+                tell_refused(self.errand.journal, name, error)
+        return replace(facts, tables=tuple(table for table in facts.tables if table.spec.name not in self.refused))
 
     def _look(self, connector: Connector) -> Gathered:
         """What a cut-off worker left unrecorded is recorded first, so that the look sees it."""

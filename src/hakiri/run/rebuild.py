@@ -22,7 +22,7 @@ from hakiri.model.span import OneFile
 from hakiri.plan.modes import incremental_of, load_of
 from hakiri.plan.reading import from_json, window_of
 from hakiri.run.equipment import Equipment, Place
-from hakiri.run.gather import schema_to_text
+from hakiri.run.history import Decision
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import MANIFEST, RUNS
@@ -177,7 +177,7 @@ def _schema(equipment: Equipment, spec: PipelineSpec, table: TableSpec, held: Ho
         key = equipment.connector(spec).describe(source_table(spec, table)).primary_key
     except HakiriError:
         return ""
-    return schema_to_text(held.schema, key)
+    return Decision(columns=held.schema, key=key, reason="restored from the table's log").to_text()
 
 
 def _held(key: TableKey, target: Target, name: str, last: int) -> Holding | None:

@@ -1,0 +1,91 @@
+"""`hakiri schema log`, `diff` and `accept`: how schemas came to be, and what a person decides about them."""
+
+from __future__ import annotations
+
+from functools import partial
+from getpass import getuser
+from pathlib import Path
+
+from hakiri.cli.codes import EXIT_CODES
+from hakiri.cli.output import plain, say, say_error, say_json, say_table
+from hakiri.cli.told import at
+from hakiri.errors import Recovery
+from hakiri.run.manifest import find_pipeline
+from hakiri.run.schema import Differing, Logged, schema_accept, schema_diff, schema_log
+from hakiri.settings import from_environment
+from hakiri.wiring import connector, existing_catalog, place, workplace
+
+
+def tell_log(pipeline: str, project: Path | None, *, as_json: bool) -> None:
+    settings = from_environment(project=project)
+    found = workplace(settings).read()
+    spec = find_pipeline(found, pipeline).spec
+    with existing_catalog(settings, found) as catalog:
+        logged = schema_log(catalog, spec)
+    if as_json:
+        say_json([one.as_json() for one in logged])
+    elif logged:
+        say_table(["table", "version", "when", "who", "run", "why", "what"], [_row(one) for one in logged])
+    else:
+        say(f"nothing of {plain(spec.id)} has landed yet")
+
+
+def tell_diff(pipeline: str, project: Path | None, *, as_json: bool) -> int:
+    settings = from_environment(project=project)
+    found = workplace(settings).read()
+    spec = find_pipeline(found, pipeline).spec
+    with existing_catalog(settings, found) as catalog:
+        differing = schema_diff(spec, connector(settings, found, spec), catalog, partial(place, found))
+    if as_json:
+        say_json([one.as_json() for one in differing])
+    else:
+        for one in differing:
+            _tell(one)
+    return EXIT_CODES[Recovery.FIX] if any(one.refused for one in differing) else 0
+
+
+def accept_changes(
+    pipeline: str, project: Path | None, *, table: str | None, version: int | None, reason: str, as_json: bool
+) -> None:
+    settings = from_environment(project=project)
+    found = workplace(settings).read()
+    spec = find_pipeline(found, pipeline).spec
+    with existing_catalog(settings, found) as catalog:
+        differing = schema_diff(spec, connector(settings, found, spec), catalog, partial(place, found), table=table)
+        done = schema_accept(catalog, differing, by=_who(), reason=reason, version=version)
+    if as_json:
+        say_json([one.accepted_as_json() for one in done])
+    elif done:
+        for one in done:
+            say(plain(f"{one.table.table}: accepted {'; '.join(one.accepted_lines)}"))
+    else:
+        say("nothing to accept")
+
+
+def _tell(differing: Differing) -> None:
+    name = plain(differing.table.table)
+    if not differing.version:
+        say(f"{name}: has not landed yet")
+    elif differing.changes is None:
+        say(f"{name}: known once rows are read")
+    elif not differing.changes:
+        say(f"{name}: no difference (version {differing.version})")
+    else:
+        say(f"{name}: version {differing.version}")
+        for line in differing.lines:
+            say(plain(f"  {line}"))
+    if differing.refused is not None:
+        say_error(differing.refused)
+
+
+def _row(logged: Logged) -> list[str]:
+    decision = logged.decision
+    texts = [decision.by or "-", decision.run or "-", decision.reason or "-", "; ".join(logged.changes) or "-"]
+    return [plain(logged.table.table), str(logged.version), at(logged.at), *map(plain, texts)]
+
+
+def _who() -> str:
+    try:
+        return getuser()
+    except (KeyError, OSError):  # a process whose user has no name
+        return "somebody"

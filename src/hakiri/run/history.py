@@ -1,0 +1,53 @@
+"""A table's schema history says what its columns and its key were, who decided it, in which run and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from hakiri.catalog.port import Catalog
+from hakiri.land.types import Struct, columns_of, from_delta, to_delta
+from hakiri.model.chunk import TableKey
+from hakiri.plan.facts import ColumnFact
+
+_OPTIONAL = ("accepted", "by", "run", "reason")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One version of the history."""
+
+    columns: Struct
+    key: tuple[str, ...] = ()
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    """Columns that a person lets come in another type than the table's, with that type."""
+    by: str = ""
+    run: str = ""
+    reason: str = ""
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        told = json.loads(text)
+        return cls(
+            columns=from_delta(told["columns"]),
+            key=tuple(told["key"]),
+            **{name: told[name] for name in _OPTIONAL if name in told},
+        )
+
+    def to_text(self) -> str:
+        told = {"columns": to_delta(self.columns), "key": list(self.key)}
+        told |= {name: value for name in _OPTIONAL if (value := getattr(self, name))}
+        return json.dumps(told, sort_keys=True, ensure_ascii=False)
+
+    @property
+    def facts(self) -> tuple[ColumnFact, ...]:
+        """The columns as plans know them."""
+        return tuple(ColumnFact(*one) for one in columns_of(self.columns))
+
+
+def last_decision(catalog: Catalog, table: TableKey) -> Decision | None:
+    """What is in force; None before the first landing."""
+    history = catalog.schemas(table)
+    return Decision.from_text(history[-1].schema_json) if history else None

@@ -1,0 +1,177 @@
+"""A table follows its source's schema where nothing is lost by it, and takes nothing where something would be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from flow.stand import Rows, Stand, change
+from hakiri.cli import door
+from hakiri.errors import KeyChanged, SchemaDrift, SchemaIncompatible
+from hakiri.model.ledger import RunStatus
+from hakiri.run.journal import EventKind
+from hakiri.run.pipeline import Wish
+
+MakeStand = Callable[[Mapping[str, str]], Stand]
+Hakiri = Callable[..., tuple[int, Any]]
+
+SHOP = """\
+id = "shop"
+source = { connector = "sqlite", config = { path = "shop.sqlite" } }
+tables = [{ name = "orders", primary_key = ["id"] }, { name = "cities", primary_key = ["id"] }]
+incremental = "id"
+"""
+EVENTS = """\
+id = "events"
+source = { connector = "files", config = { path = "data" } }
+tables = ["events"]
+"""
+TABLES = [
+    "CREATE TABLE orders (id INTEGER PRIMARY KEY, code INTEGER)",
+    "CREATE TABLE cities (id INTEGER PRIMARY KEY)",
+    "INSERT INTO orders VALUES (1, 10)",
+    "INSERT INTO cities VALUES (1)",
+]
+
+
+@pytest.fixture
+def shop(make_stand: MakeStand) -> Stand:
+    """Two tables that have landed, and have one more row each at their source."""
+    stand = make_stand({"pipelines/shop.toml": SHOP})
+    change(stand.root / "shop.sqlite", *TABLES)
+    assert stand.apply()["shop"].errors == ()
+    change(stand.root / "shop.sqlite", "INSERT INTO cities VALUES (2)")
+    return stand
+
+
+@pytest.fixture
+def hakiri(capsys: pytest.CaptureFixture[str]) -> Hakiri:
+    """The command line, with what it says as JSON."""
+
+    def call(stand: Stand, *arguments: str) -> tuple[int, Any]:
+        capsys.readouterr()
+        code = door.run([*arguments, "--json", "--project", str(stand.root)])
+        return code, json.loads(capsys.readouterr().out)
+
+    return call
+
+
+def retype(stand: Stand, column: str, row: str) -> None:
+    """The orders' source is made anew with another column."""
+    orders = f"CREATE TABLE orders (id INTEGER PRIMARY KEY, {column})"
+    change(stand.root / "shop.sqlite", "DROP TABLE orders", orders, f"INSERT INTO orders VALUES {row}")
+
+
+def put(stand: Stand, name: str, *lines: dict[str, object]) -> None:
+    folder = stand.root / "data/events"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+
+def test_a_type_that_the_table_cannot_take_stops_that_table_alone(shop: Stand) -> None:
+    retype(shop, "code TEXT", "(1, '10'), (2, 'x7')")
+    result = shop.apply()["shop"]
+    (error,) = result.errors
+    assert isinstance(error, SchemaIncompatible)
+    assert (error.table, error.column, error.stored, error.incoming) == ("orders", "code", "bigint", "string")
+    assert "schema accept shop --table orders" in (error.help() or "")
+    assert shop.landed("orders") == Rows([(1, 10)])
+    assert shop.landed("cities") == Rows([(1,), (2,)]), "the other table goes on"
+    failed = [event.facts["table"] for event in shop.events if event.kind is EventKind.TABLE_FAILED]
+    assert failed == ["orders"]
+
+
+def test_what_was_accepted_lands_as_text_with_the_older_rows(shop: Stand, hakiri: Hakiri) -> None:
+    retype(shop, "code TEXT", "(1, '10'), (2, 'x7')")
+    code, (orders, cities) = hakiri(shop, "schema", "diff", "shop")
+    assert (code, orders["refused"]["code"], cities["refused"]) == (1, "HK803", None)
+    assert hakiri(shop, "schema", "accept", "shop", "--table", "cities") == (0, [])
+    code, refused = hakiri(shop, "schema", "accept", "shop", "--table", "order")
+    assert (code, refused["error"]["code"]) == (1, "HK651")
+    code, refused = hakiri(shop, "schema", "accept", "shop", "--version", "7")
+    assert (code, refused["error"]["code"]) == (3, "HK314")
+    code, done = hakiri(shop, "schema", "accept", "shop", "--version", "1", "--reason", "letters")
+    assert (code, done) == (0, [{"table": "orders", "accepted": {"code": "string"}}])
+    assert shop.apply()["shop"].errors == ()
+    assert shop.landed("orders") == Rows([(1, "10"), (2, "x7")])
+    _, log = hakiri(shop, "schema", "log", "shop")
+    told = [(one["version"], one["reason"], one["changes"]) for one in log if one["table"] == "orders"]
+    assert told == [
+        (1, "first landing", []),
+        (2, "letters", ["accepted code string"]),
+        (3, "the source has changed", ["! code bigint -> string"]),
+    ]
+    assert all(one["by"] for one in log)
+    assert [bool(one["run"]) for one in log if one["table"] == "orders"] == [True, False, True]
+    assert hakiri(shop, "schema", "diff", "shop")[0] == 0
+
+
+def test_files_that_came_to_hold_another_type_wait_until_it_is_accepted(make_stand: MakeStand, hakiri: Hakiri) -> None:
+    stand = make_stand({"pipelines/events.toml": EVENTS})
+    put(stand, "1.jsonl", {"id": 1, "code": 10})
+    assert stand.apply()["events"].errors == ()
+    put(stand, "2.jsonl", {"id": 2, "code": "x7"})
+    (error,) = stand.apply()["events"].errors
+    assert isinstance(error, SchemaIncompatible)
+    assert hakiri(stand, "schema", "accept", "events")[0] == 0
+    assert stand.apply()["events"].errors == ()
+    assert stand.landed("events") == Rows([(1, "10"), (2, "x7")])
+    put(stand, "3.jsonl", {"id": 3, "code": 12})
+    assert stand.apply()["events"].errors == ()
+    assert stand.landed("events") == Rows([(1, "10"), (2, "x7"), (3, "12")])
+
+
+def test_a_narrower_type_is_refused_until_it_is_accepted_and_then_fits_as_it_is(
+    make_stand: MakeStand, hakiri: Hakiri
+) -> None:
+    wide = SHOP.replace('"id"] }, {', '"id"], columns = ["id", { name = "code", type = "bigint" }] }, {')
+    stand = make_stand({"pipelines/shop.toml": wide})
+    change(stand.root / "shop.sqlite", *TABLES)
+    assert stand.apply()["shop"].errors == ()
+    path = stand.root / "pipelines/shop.toml"
+    path.write_text(path.read_text().replace("bigint", "int"))
+    change(stand.root / "shop.sqlite", "INSERT INTO orders VALUES (2, 11)")
+    (error,) = stand.apply()["shop"].errors
+    assert isinstance(error, SchemaIncompatible)
+    assert (error.stored, error.incoming) == ("bigint", "int")
+    hakiri(stand, "schema", "accept", "shop")
+    assert stand.apply()["shop"].errors == ()
+    assert stand.landed("orders") == Rows([(1, 10), (2, 11)])
+
+
+def test_another_key_is_another_table_unless_every_row_is_read_anew(shop: Stand) -> None:
+    path = shop.root / "pipelines/shop.toml"
+    path.write_text(
+        path.read_text().replace('"orders", primary_key = ["id"]', '"orders", primary_key = ["id", "code"]')
+    )
+    change(shop.root / "shop.sqlite", "INSERT INTO orders VALUES (2, 20)")
+    (error,) = shop.apply()["shop"].errors
+    assert isinstance(error, KeyChanged)
+    assert (error.before, error.after) == ("id", "id, code")
+    assert shop.landed("orders") == Rows([(1, 10)])
+    assert shop.apply(wish=Wish(is_full_refresh=True))["shop"].errors == ()
+    assert shop.apply()["shop"].errors == ()
+    assert shop.landed("orders") == Rows([(1, 10), (2, 20)])
+
+
+def test_a_strict_table_that_has_drifted_takes_nothing_and_the_others_go_on(shop: Stand) -> None:
+    path = shop.root / "pipelines/shop.toml"
+    path.write_text(f'schema = "strict"\n{path.read_text()}')
+    change(
+        shop.root / "shop.sqlite", "ALTER TABLE orders ADD COLUMN note TEXT", "INSERT INTO orders VALUES (2, 2, 'n')"
+    )
+    result = shop.apply()["shop"]
+    (error,) = result.errors
+    assert isinstance(error, SchemaDrift)
+    assert (result.status, error.changes) == (RunStatus.FAILED, ("+ note string",))
+    assert shop.landed("orders") == Rows([(1, 10)])
+    assert shop.landed("cities") == Rows([(1,), (2,)])
+
+
+def test_what_no_text_holds_cannot_be_accepted(shop: Stand, hakiri: Hakiri) -> None:
+    retype(shop, "code BLOB", "(2, x'00ff')")
+    code, refused = hakiri(shop, "schema", "accept", "shop")
+    assert (code, refused["error"]["code"]) == (1, "HK611")
