@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from math import ceil
 from typing import TYPE_CHECKING
 
-from hakiri.errors import HakiriError, LandingFailed, NullKeys, RowsUncounted, TableContended
+from hakiri.errors import HakiriError, LandingFailed, NullKeys, RowsUncounted, SessionLost, TableContended
 from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, put_stamp
 from hakiri.land.recipe import ROWS, STAGED, Recipe
@@ -17,6 +17,7 @@ from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
 from hakiri.land.types import from_delta, sql_columns, sql_type
 from hakiri.model.ledger import Landing
+from hakiri.model.session import has_ended
 from hakiri.model.staged import Tally
 
 if TYPE_CHECKING:
@@ -177,10 +178,13 @@ def translated(landing: Landing) -> Iterator[None]:
         raise
     except Exception as error:
         said = str(error)
+        reason = " ".join(said.split())[:_MAX_REASON]
         if any(mark in said for mark in _CONFLICTS):
             raise TableContended(table=table, number=number) from error
+        if has_ended(error):
+            raise SessionLost(reason=reason) from error
         if type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
-            raise LandingFailed(table=table, number=number, reason=" ".join(said.split())[:_MAX_REASON]) from error
+            raise LandingFailed(table=table, number=number, reason=reason) from error
         raise
 
 
