@@ -12,7 +12,13 @@ from typing import TypeVar
 
 import psycopg
 from psycopg import sql
-from psycopg.errors import DeadlockDetected, IntegrityError, RaiseException, SerializationFailure
+from psycopg.errors import (
+    DeadlockDetected,
+    IntegrityError,
+    RaiseException,
+    ReadOnlySqlTransaction,
+    SerializationFailure,
+)
 from psycopg.rows import dict_row
 
 from hakiri.catalog import ddl
@@ -141,8 +147,9 @@ class PostgresStore:
             raise refused(str(cause).partition("\n")[0]) from cause
         except (DeadlockDetected, SerializationFailure):
             raise
-        except (psycopg.OperationalError, psycopg.InterfaceError) as cause:
-            raise CatalogUnavailable(store="PostgreSQL", reason=str(cause)) from cause
+        except (psycopg.OperationalError, psycopg.InterfaceError, ReadOnlySqlTransaction) as cause:
+            self.close()  # a server that went away took the idle connections along, or is no longer the one to write to
+            raise CatalogUnavailable(store="PostgreSQL", reason=" ".join(str(cause).split())) from cause
 
     def _take(self) -> Connection:
         try:

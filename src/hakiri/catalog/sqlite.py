@@ -105,10 +105,10 @@ class SqliteStore:
             self._connection.execute(begin)
             try:
                 answer = body(self._connection)
+                self._connection.commit()
             except BaseException:
-                self._connection.rollback()
+                self._connection.rollback()  # also of a commit that failed: a full disk leaves the transaction open
                 raise
-            self._connection.commit()
             return answer
 
 
