@@ -26,9 +26,9 @@ from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.plans import PROGRESS
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.sqlite import refused
-from hakiri.catalog.store import Row, Session
+from hakiri.catalog.store import Row, Session, unavailable
 from hakiri.catalog.tables import TABLES, Table, Value
-from hakiri.errors import CatalogBusy, CatalogTooNew, CatalogUnavailable
+from hakiri.errors import CatalogBusy, CatalogTooNew
 from hakiri.model.clock import Clock
 
 T = TypeVar("T")
@@ -149,7 +149,7 @@ class PostgresStore:
             raise
         except (psycopg.OperationalError, psycopg.InterfaceError, ReadOnlySqlTransaction) as cause:
             self.close()  # a server that went away took the idle connections along, or is no longer the one to write to
-            raise CatalogUnavailable(store="PostgreSQL", reason=" ".join(str(cause).split())) from cause
+            raise unavailable("PostgreSQL", cause) from cause
 
     def _take(self) -> Connection:
         try:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from hakiri.errors import HakiriError, LandingFailed, LandingOutOfOrder, SessionLost, TableContended, TableMovedBack
+from hakiri.errors import (
+    HakiriError,
+    LandingFailed,
+    LandingOutOfOrder,
+    NotWritable,
+    SessionLost,
+    TableContended,
+    TableMovedBack,
+)
 from hakiri.land.adopt import add_actions
 from hakiri.land.choose import choose
 from hakiri.land.history import Commit, landings_of
@@ -55,7 +63,7 @@ def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
 
     A repeat is reported as such and changes nothing. The session is asked for only if the files cannot be adopted as
     they lie. Raises LandError: RETRY means that the table does not carry the landing, and that the same call may be
-    made again; and SessionLost, which means the same for another session.
+    made again; SessionLost means the same for another session, NotWritable for a disk with more room.
     """
     landing, name = request.landing, app_id(request.project, request.landing.table)
     since = -1 if request.carried is None else request.carried.version
@@ -151,7 +159,7 @@ def _write(
     passing(Boundary.BEFORE_COMMIT)
     try:
         writer.write(recipe, tally)
-    except (LandingFailed, TableContended, SessionLost) as error:
+    except (LandingFailed, TableContended, SessionLost, NotWritable) as error:
         failure = error
     passing(Boundary.AFTER_COMMIT)
     # An answer that was lost, and a number that Delta skipped without a word, look alike from here: the log decides.

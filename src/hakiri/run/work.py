@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from hakiri.engine.task import call_on_executor
-from hakiri.errors import HakiriError, LeaseLost, Recovery, SessionLost, TableUnlisted, TaskStopped
+from hakiri.errors import HakiriError, LeaseLost, NotWritable, Recovery, SessionLost, TableUnlisted, TaskStopped
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.model.boundary import Boundary, passing
@@ -67,8 +67,8 @@ class Work:
     def carry_out(self) -> None:
         """Return when nobody has a chunk left to work on, when the tick is over, or when a stop was asked for.
 
-        Raises EngineError before the first claim where no Spark can be had, SessionLost where it is lost later, and
-        CatalogError.
+        Raises EngineError before the first claim where no Spark can be had, SessionLost where it is lost later,
+        NotWritable where the staged files or the journal have no room, and CatalogError.
         """
         if self._errand.stop.is_asked or self._is_exhausted():
             return
@@ -139,7 +139,10 @@ class Work:
             self.saw_gone |= staged.seal.is_gone
 
     def _conduct(self, lease: Lease) -> Staged | None:
-        """See one chunk through, in a slot of its own; None where it came to nothing. Raises SessionLost."""
+        """See one chunk through, in a slot of its own; None where it came to nothing.
+
+        Raises what is wrong with the whole run: SessionLost or NotWritable.
+        """
         started = monotonic()
         try:
             self._record(EventKind.CHUNK_CLAIMED, lease)
@@ -184,7 +187,7 @@ class Work:
         if is_stopping or isinstance(error, TaskStopped):
             self._give_back(lease, "the run was stopped")
             return
-        if isinstance(error, SessionLost):  # not the chunk's fault, so it costs the chunk no attempt
+        if isinstance(error, SessionLost | NotWritable):  # not the chunk's fault, so it costs the chunk no attempt
             self._give_back(lease, error.message())
             raise error
         failure = failure_of(error, self._errand.backoff, lease.attempt)

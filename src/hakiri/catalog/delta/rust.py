@@ -25,9 +25,9 @@ from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.delta.upkeep import Upkeep
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
-from hakiri.catalog.store import Row
+from hakiri.catalog.store import Row, unavailable
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table, Value
-from hakiri.errors import CatalogTooNew, CatalogUnavailable
+from hakiri.errors import CatalogTooNew
 from hakiri.model.clock import Clock, SystemClock
 
 _BUCKET = re.compile(r"/bucket=(-?\d+)/")
@@ -113,8 +113,9 @@ class RustExecutor:
             self._require_append_only(table, opened.handle)
         try:
             self._merge(opened.handle, changes, base + 1, name)
-        except DeltaError as error:
-            opened.handle = self._load(table)
+        except (DeltaError, OSError) as error:
+            with self._translated():
+                opened.handle = self._load(table)
             if not _is_committed(opened.handle, name, base):
                 return self._lost_race(error)
             # It is there after all, and others may have come since: what we hold of these buckets may be old.
@@ -161,10 +162,10 @@ class RustExecutor:
         commits = [(commit["version"], commit["operation"]) for commit in handle.history(_LOOK_BACK)]
         require_append_only(str(self._root / table.name), property_, commits)
 
-    def _lost_race(self, error: DeltaError) -> bool:
+    def _lost_race(self, error: Exception) -> bool:
         if isinstance(error, CommitFailedError):
             return False
-        raise CatalogUnavailable(store=str(self._root), reason=str(error)) from error
+        raise unavailable(str(self._root), error) from error
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -174,7 +175,7 @@ class RustExecutor:
             is_arrows = type(error).__module__.partition(".")[0] == "pyarrow"  # which may not even be loaded
             if not is_arrows and not isinstance(error, DeltaError | OSError):
                 raise
-            raise CatalogUnavailable(store=str(self._root), reason=str(error)) from error
+            raise unavailable(str(self._root), error) from error
 
 
 def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTable:
