@@ -1670,7 +1670,10 @@ class TableMovedBack(LandError):
         return f"`{self.table}` should carry landing {self.expected} and carries {self.found}: {self.reason}"
 
     def help(self) -> str:
-        return "restore the table to its newest version, or rewind the pipeline so that the lost rows are read again"
+        return (
+            "restore the table to the version it had, or let `hakiri apply --full-refresh` read all of it anew and put "
+            "that in its place"
+        )
 
 
 @dataclass(eq=False, kw_only=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark import cloudpickle
 
-from flow import flaky
 from flow.flaky import Fault, Flaky, exhaust_memory, kill_worker
 from flow.stand import Rows, Stand
 from hakiri.errors import ChunksFailed, RateLimited, SourceRefused, SourceUnreachable
@@ -28,14 +25,6 @@ tables = [{ name = "numbers", primary_key = ["id"], incremental = "seen" }]
 retry = { max_attempts = 3, initial_delay = "1s", max_delay = "2s" }
 """
 EVERY_ROW = Rows({(number, number): 1 for number in range(100)})
-
-
-@pytest.fixture(autouse=True)
-def _executors_know_the_source() -> Iterator[None]:
-    """Executors do not have the tests on their path."""
-    cloudpickle.register_pickle_by_value(sys.modules[flaky.__name__])
-    yield
-    cloudpickle.unregister_pickle_by_value(sys.modules[flaky.__name__])
 
 
 @pytest.fixture

@@ -66,11 +66,15 @@ def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
     made again; SessionLost means the same for another session, NotWritable for a disk with more room.
     """
     landing, name = request.landing, app_id(request.project, request.landing.table)
-    since = -1 if request.carried is None else request.carried.version
+    # A table that was lost counts its versions from 0 again.
+    since = -1 if request.carried is None or request.accepts_loss else request.carried.version
     table = _open(request, spark)
     for _ in range(ATTEMPTS):
         standing = table.look(name, since)
-        if turn(landing, standing, request.carried, is_sparse=request.is_sparse) is Turn.REPLAY and standing:
+        is_turn = turn(
+            landing, standing, request.carried, is_sparse=request.is_sparse, accepts_loss=request.accepts_loss
+        )
+        if is_turn is Turn.REPLAY and standing:
             return _replayed(request, table, since, standing)
         landed = _carry_out(request, choose(request, standing), standing, table, spark)
         if landed is not None:
@@ -117,7 +121,7 @@ def _carry_out(
 
 def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
     """Whether a landing without rows leaves no commit; a table's first one always does."""
-    return recipe.steps.may_rest and request.carried is not None
+    return recipe.steps.may_rest and request.carried is not None and not request.accepts_loss
 
 
 def _is_unchanged(request: LandRequest, recipe: Recipe, standing: Standing) -> bool:

@@ -151,10 +151,10 @@ class RustExecutor:
         try:
             handle = DeltaTable(path)
         except TableNotFoundError:
+            for log in self._root.glob("*/_delta_log"):  # no table of ours among those of a newer release
+                _require_known(DeltaTable(log.parent))
             handle = _create(path, table, self._properties)
-        found = int(handle.metadata().configuration["hakiri.schema"])
-        if found > ddl.SCHEMA_VERSION:
-            raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
+        _require_known(handle)
         return handle
 
     def _require_append_only(self, table: Table, handle: DeltaTable) -> None:
@@ -176,6 +176,12 @@ class RustExecutor:
             if not is_arrows and not isinstance(error, DeltaError | OSError):
                 raise
             raise unavailable(str(self._root), error) from error
+
+
+def _require_known(handle: DeltaTable) -> None:
+    found = int(handle.metadata().configuration["hakiri.schema"])
+    if found > ddl.SCHEMA_VERSION:
+        raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
 
 
 def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTable:
