@@ -7,20 +7,32 @@ from threading import Lock
 
 
 class ManualClock:
-    """A clock that moves when told, or when slept on."""
+    """A clock that moves when told, or when slept on; somebody may set it, too."""
 
     def __init__(self, start: datetime = datetime(2026, 5, 12, 8, 14, tzinfo=UTC)) -> None:
         self._now = start
+        self._steady = 0.0
         self._lock = Lock()
 
     def now(self) -> datetime:
         with self._lock:
             return self._now
 
+    def steady(self) -> float:
+        with self._lock:
+            return self._steady
+
     def sleep(self, seconds: float) -> None:
         self.advance(seconds)
 
     def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        with self._lock:
+            self._now += timedelta(seconds=seconds)
+            self._steady += seconds
+
+    def set(self, seconds: float) -> None:
+        """Set the clock forward or back, without any time passing."""
         with self._lock:
             self._now += timedelta(seconds=seconds)
 
@@ -34,6 +46,9 @@ class SkewedClock:
 
     def now(self) -> datetime:
         return self._true.now() + self._skew
+
+    def steady(self) -> float:
+        return self._true.steady()
 
     def sleep(self, seconds: float) -> None:
         self._true.sleep(seconds)

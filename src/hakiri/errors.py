@@ -25,7 +25,9 @@ HakiriError
 │   ├── SessionFailed            HK204
 │   ├── SessionUnreachable       HK205
 │   ├── TaskLost                 HK206  a task on an executor died
-│   └── TaskStopped              HK207  a task was asked to stop
+│   ├── TaskStopped              HK207  a task was asked to stop
+│   ├── SessionLost              HK208  the JVM or the server under a session ended while it was in use
+│   └── TaskOutOfMemory          HK209  (retried, as often as the pipeline allows)
 ├── CatalogError                 HK3xx  the ledger beside every step
 │   ├── CatalogUnavailable       HK301  not reachable, or locked for too long
 │   ├── CatalogBusy              HK302  lost every race for too long
@@ -578,10 +580,28 @@ class TaskLost(EngineError):
     reason: str
 
     def message(self) -> str:
-        return f"a task on an executor was lost: {self.reason}"
+        return f"a task on an executor was lost: {self.reason}; if that was for want of memory, {_TAKES_LESS}"
 
     def help(self) -> str:
-        return "it is tried again; if its worker ran out of memory, lower `batch_rows` of the source or `parallelism`"
+        return "it is tried again, as often as the pipeline allows"
+
+
+@dataclass(eq=False, kw_only=True)
+class TaskOutOfMemory(EngineError):
+    """A task that could not get the memory it asked for. What ran beside it may have had it, so it is tried again."""
+
+    code = "HK209"
+    recovery = Recovery.RETRY
+    reason: str
+
+    def message(self) -> str:
+        return f"a task ran out of memory ({self.reason}): {_TAKES_LESS}"
+
+    def help(self) -> str:
+        return "it is tried again, as often as the pipeline allows; docs/run.md says what bounds a task's memory"
+
+
+_TAKES_LESS = "lower `batch_rows` or `batch_bytes` of the source, or `parallelism`"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -596,7 +616,25 @@ class TaskStopped(EngineError):
         return f"the work on chunk `{self.chunk}` was stopped"
 
     def help(self) -> str:
-        return "run `hakiri apply` again: it goes on where this run ended"
+        return _GOES_ON
+
+
+@dataclass(eq=False, kw_only=True)
+class SessionLost(EngineError):
+    """The session ended while it was in use. This process can do no more with it; a new one takes up its work."""
+
+    code = "HK208"
+    recovery = Recovery.YIELD
+    reason: str
+
+    def message(self) -> str:
+        return f"the Spark session has ended, its JVM or its server is gone: {self.reason}"
+
+    def help(self) -> str:
+        return f"{_GOES_ON}; why it ended is in `.hakiri/logs`, and if Java ran out of memory, raise `[engine] memory`"
+
+
+_GOES_ON = "run `hakiri apply` again: it goes on where this run ended"
 
 
 # --- the catalog -------------------------------------------------------------------------------
@@ -1670,7 +1708,10 @@ class TableMovedBack(LandError):
         return f"`{self.table}` should carry landing {self.expected} and carries {self.found}: {self.reason}"
 
     def help(self) -> str:
-        return "restore the table to its newest version, or rewind the pipeline so that the lost rows are read again"
+        return (
+            "restore the table to the version it had, or let `hakiri apply --full-refresh` read all of it anew and put "
+            "that in its place"
+        )
 
 
 @dataclass(eq=False, kw_only=True)

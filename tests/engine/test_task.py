@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hakiri.engine.task import call_on_executor
-from hakiri.errors import Bug, Place, TaskLost, WrongValue
+from hakiri.errors import Bug, Place, TaskLost, TaskOutOfMemory, WrongValue
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +34,11 @@ def test_any_other_error_is_told_as_a_bug(spark: SparkSession) -> None:
         call_on_executor(spark, lambda: 1 // 0)
 
 
+def test_a_task_that_runs_out_of_memory_says_so(spark: SparkSession) -> None:
+    with pytest.raises(TaskOutOfMemory, match="batch_rows"):
+        call_on_executor(spark, lambda: bytearray(1 << 60))
+
+
 def test_a_worker_that_dies_is_a_lost_task(spark: SparkSession) -> None:
-    with pytest.raises(TaskLost):
+    with pytest.raises(TaskLost, match="its Python worker died"):
         call_on_executor(spark, lambda: os._exit(9))

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark import cloudpickle
 
+from flow import flaky
 from flow.stand import Stand
 from projects import MakeProject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
+
+
+@pytest.fixture(autouse=True)
+def _executors_know_the_source() -> Iterator[None]:
+    """Executors do not have the tests on their path."""
+    cloudpickle.register_pickle_by_value(sys.modules[flaky.__name__])
+    yield
+    cloudpickle.unregister_pickle_by_value(sys.modules[flaky.__name__])
 
 
 @pytest.fixture

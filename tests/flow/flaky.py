@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
@@ -18,12 +21,32 @@ from hakiri.model.table import SourceTable, TableSchema
 COLUMNS = pa.schema([("id", pa.int64()), ("seen", pa.int64())])
 
 
+def kill_worker() -> None:
+    """End this process as the kernel ends one that takes too much memory."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def exhaust_memory() -> None:
+    """Ask Arrow for more than this process may have."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (64 << 20), before[1]))
+    try:
+        pa.allocate_buffer(1 << 30)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+Fault = Exception | Callable[[], None]
+"""What goes wrong in the middle of a read: something it raises, or something that happens to its process."""
+
+
 @dataclass(frozen=True)
 class Flaky:
     """Rows 0 to 99 in chunks of 25; `folder` counts the reads of all processes."""
 
     folder: Path
-    faults: tuple[Exception | None, ...] = ()
+    faults: tuple[Fault | None, ...] = ()
     poisoned: int | None = None
     """The number in the place of which a chunk always fails."""
     pause: float = 0.0
@@ -62,7 +85,7 @@ class Flaky:
         numbers = self._numbers(span, since)
         for start in range(0, len(numbers), 5):
             if fault is not None and start:
-                raise fault
+                _strike(fault)
             batch = numbers[start : start + 5]
             if self.poisoned in batch:
                 raise SourceFailed(connector="flaky", table=schema.name, reason="this row is cursed")
@@ -86,7 +109,7 @@ class Flaky:
         high = span.high[0] if span.high else 100
         return [number for number in range(100) if low <= number < high and (since is None or number >= since)]  # type: ignore[operator]
 
-    def _next_fault(self) -> Exception | None:
+    def _next_fault(self) -> Fault | None:
         number = 0
         while True:
             try:
@@ -95,3 +118,9 @@ class Flaky:
             except FileExistsError:
                 number += 1
         return self.faults[number] if number < len(self.faults) else None
+
+
+def _strike(fault: Fault) -> None:
+    if isinstance(fault, Exception):
+        raise fault
+    fault()

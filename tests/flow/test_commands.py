@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from time import monotonic, sleep
+from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Any
 
 import pytest
 
+from flow.processes import PATIENCE, applying, journal, wait_for
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri.cli import door
 from hakiri.model.chunk import ChunkStatus, TableKey
 from hakiri.model.ledger import LandingStatus, RunStatus
-from hakiri.run.journal import EventKind, read_journal
+from hakiri.run.journal import EventKind
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -34,7 +31,6 @@ WITH RECURSIVE numbers (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WH
 INSERT INTO orders SELECT id, 'order ' || id FROM numbers
 """
 QUERY = "SELECT id, note FROM orders"
-PATIENCE = 300
 
 
 def shop(make_stand: MakeStand, more: str = "") -> Stand:
@@ -45,38 +41,6 @@ def shop(make_stand: MakeStand, more: str = "") -> Stand:
 
 def at_source(stand: Stand) -> Rows:
     return source_rows(stand.root / "shop.sqlite", QUERY)
-
-
-@contextmanager
-def applying(stand: Stand, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """`hakiri apply` in a process of its own."""
-    command = [sys.executable, "-m", "hakiri", "apply", "--project", str(stand.root)]
-    with subprocess.Popen(
-        command,
-        env={**os.environ, "HAKIRI_ARCHIVE": "off", **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def journal(stand: Stand, run: int = 1) -> list[EventKind]:
-    """What happened in the n-th run."""
-    folder = stand.root / ".hakiri/context/journal"
-    paths = sorted(folder.iterdir()) if folder.exists() else []
-    return [event.kind for path in paths[run - 1 : run] for event in read_journal(path)]
-
-
-def wait_for(stand: Stand, kind: EventKind, process: subprocess.Popen[str], run: int = 1) -> None:
-    deadline = monotonic() + PATIENCE
-    while kind not in journal(stand, run):
-        assert monotonic() < deadline, f"{kind} did not happen"
-        assert process.poll() is None, process.stdout.read() if process.stdout else ""
-        sleep(0.05)
 
 
 def statuses(stand: Stand) -> set[ChunkStatus]:

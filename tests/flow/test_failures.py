@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark import cloudpickle
 
-from flow import flaky
-from flow.flaky import Flaky
+from flow.flaky import Fault, Flaky, exhaust_memory, kill_worker
 from flow.stand import Rows, Stand
 from hakiri.errors import ChunksFailed, RateLimited, SourceRefused, SourceUnreachable
 from hakiri.model.ledger import RunStatus
@@ -28,14 +25,6 @@ tables = [{ name = "numbers", primary_key = ["id"], incremental = "seen" }]
 retry = { max_attempts = 3, initial_delay = "1s", max_delay = "2s" }
 """
 EVERY_ROW = Rows({(number, number): 1 for number in range(100)})
-
-
-@pytest.fixture(autouse=True)
-def _executors_know_the_source() -> Iterator[None]:
-    """Executors do not have the tests on their path."""
-    cloudpickle.register_pickle_by_value(sys.modules[flaky.__name__])
-    yield
-    cloudpickle.unregister_pickle_by_value(sys.modules[flaky.__name__])
 
 
 @pytest.fixture
@@ -68,6 +57,31 @@ def test_what_may_pass_is_tried_again_and_every_row_lands_once(stand: Stand, sou
     least = 1.5 if isinstance(fault, RateLimited) else 0.5
     assert len(waits) == 2
     assert all(isinstance(wait, float) and wait >= least for wait in waits)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [pytest.param(kill_worker, "HK206", id="killed"), pytest.param(exhaust_memory, "HK209", id="out of memory")],
+)
+def test_a_chunk_whose_worker_fails_is_read_again_into_a_folder_of_its_own(
+    stand: Stand, source: Flaky, fault: Fault, code: str
+) -> None:
+    assert stand.apply(sources={"flaky": replace(source, faults=(fault,))})["flaky"].errors == ()
+    assert stand.landed("numbers") == EVERY_ROW
+    (failed,) = (event.facts for event in stand.events if event.kind is EventKind.CHUNK_FAILED)
+    assert (failed["table"], failed["attempt"], failed["code"]) == ("numbers", 1, code)
+    folders = {path.name for path in stand.folder("numbers").rglob(f"chunk-{failed['chunk']}*/attempt-*")}
+    assert folders == {"attempt-1", "attempt-2"}
+
+
+def test_a_chunk_that_never_has_memory_enough_says_which_it_is_and_what_makes_it_smaller(
+    make_stand: MakeStand, source: Flaky
+) -> None:
+    stand = make_stand({"pipelines/flaky.toml": PIPELINE.replace("max_attempts = 3", "max_attempts = 1")})
+    (error,) = stand.apply(sources={"flaky": replace(source, pieces=1, faults=(exhaust_memory,))})["flaky"].errors
+    assert isinstance(error, ChunksFailed)
+    (chunk,) = {event.facts["chunk"] for event in stand.events if event.kind is EventKind.CHUNK_FAILED}
+    assert all(told in error.message() for told in (str(chunk), "numbers", "memory", "`batch_rows`", "`parallelism`"))
 
 
 def test_what_cannot_pass_is_not_tried_again(stand: Stand, source: Flaky) -> None:

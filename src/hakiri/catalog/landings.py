@@ -110,7 +110,7 @@ def _take_over(session: Session, row: Row, wanted: Reservation, watch: Watch, no
     scope = f"landing of {wanted.table.pipeline}"
     number = str(row["number"])
     sighting = Sighting(scope, wanted.table.table, number, 0, row["fence"], row["leased_until"], row["lease_ms"])
-    if row["holder"] != wanted.dead_holder and not watch.is_dead(sighting, now):
+    if row["holder"] != wanted.dead_holder and not watch.is_dead(sighting):
         raise LandingHeld(
             pipeline=wanted.table.pipeline, table=wanted.table.table, number=row["number"], holder=row["holder"]
         )

@@ -60,7 +60,7 @@ class Ledger:
         self._store = store
         self._clock = clock or SystemClock()
         self._sidecars = sidecars or LocalSidecars()
-        self._watch = Watch()
+        self._watch = Watch(self._clock)
 
     # --- pipelines and their plans
 
@@ -99,7 +99,9 @@ class Ledger:
         )
 
     def renew(self, leases: Sequence[Lease], *, lease_seconds: float = LEASE_SECONDS) -> tuple[Lease, ...]:
-        return self._store.write(CHUNKS, lambda session: work.renew(session, leases, lease_seconds, self._clock.now()))
+        return self._store.write(
+            CHUNKS, lambda session: work.renew(session, leases, lease_seconds, self._watch, self._clock.now())
+        )
 
     def complete(self, lease: Lease, seal: Seal) -> None:
         self._store.write(CHUNKS, lambda session: work.complete(session, lease, seal, self._clock.now()))

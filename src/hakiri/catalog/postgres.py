@@ -12,7 +12,13 @@ from typing import TypeVar
 
 import psycopg
 from psycopg import sql
-from psycopg.errors import DeadlockDetected, IntegrityError, RaiseException, SerializationFailure
+from psycopg.errors import (
+    DeadlockDetected,
+    IntegrityError,
+    RaiseException,
+    ReadOnlySqlTransaction,
+    SerializationFailure,
+)
 from psycopg.rows import dict_row
 
 from hakiri.catalog import ddl
@@ -20,9 +26,9 @@ from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.plans import PROGRESS
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.sqlite import refused
-from hakiri.catalog.store import Row, Session
+from hakiri.catalog.store import Row, Session, unavailable
 from hakiri.catalog.tables import TABLES, Table, Value
-from hakiri.errors import CatalogBusy, CatalogTooNew, CatalogUnavailable
+from hakiri.errors import CatalogBusy, CatalogTooNew
 from hakiri.model.clock import Clock
 
 T = TypeVar("T")
@@ -141,8 +147,9 @@ class PostgresStore:
             raise refused(str(cause).partition("\n")[0]) from cause
         except (DeadlockDetected, SerializationFailure):
             raise
-        except (psycopg.OperationalError, psycopg.InterfaceError) as cause:
-            raise CatalogUnavailable(store="PostgreSQL", reason=str(cause)) from cause
+        except (psycopg.OperationalError, psycopg.InterfaceError, ReadOnlySqlTransaction) as cause:
+            self.close()  # a server that went away took the idle connections along, or is no longer the one to write to
+            raise unavailable("PostgreSQL", cause) from cause
 
     def _take(self) -> Connection:
         try:

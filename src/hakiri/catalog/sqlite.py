@@ -14,9 +14,9 @@ from hakiri.catalog import ddl
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.plans import PROGRESS
 from hakiri.catalog.sidecars import Sidecars
-from hakiri.catalog.store import Row, Session
+from hakiri.catalog.store import Row, Session, unavailable
 from hakiri.catalog.tables import TABLES, Table, Value
-from hakiri.errors import BackwardMove, Bug, CatalogTooNew, CatalogUnavailable, HakiriError
+from hakiri.errors import BackwardMove, Bug, CatalogTooNew, HakiriError
 from hakiri.model.clock import Clock
 from hakiri.model.durable import sync_above
 
@@ -57,11 +57,12 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = RLock()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        sync_above(path.parent)  # the folder itself is synced by SQLite, with the names of its files
-        # SQLite's own waiting is by polling, which a hundred writers do not get through.
-        self._queue = path.with_name(f"{path.name}.lock").open("ab")
-        self._connection = connect(str(path))
+        with translated(str(path)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sync_above(path.parent)  # the folder itself is synced by SQLite, with the names of its files
+            # SQLite's own waiting is by polling, which a hundred writers do not get through.
+            self._queue = path.with_name(f"{path.name}.lock").open("ab")
+            self._connection = connect(str(path))
         try:
             self._prepare()
         except BaseException:
@@ -107,10 +108,10 @@ class SqliteStore:
             self._connection.execute(begin)
             try:
                 answer = body(self._connection)
+                self._connection.commit()
             except BaseException:
-                self._connection.rollback()
+                self._connection.rollback()  # also of a commit that failed: a full disk leaves the transaction open
                 raise
-            self._connection.commit()
             return answer
 
 
@@ -188,5 +189,5 @@ def translated(store: str) -> Iterator[None]:
         yield
     except sqlite3.IntegrityError as cause:
         raise refused(str(cause)) from cause
-    except (sqlite3.OperationalError, sqlite3.ProgrammingError) as cause:
-        raise CatalogUnavailable(store=store, reason=str(cause)) from cause
+    except (sqlite3.DatabaseError, OSError) as cause:
+        raise unavailable(store, cause) from cause

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from hakiri.catalog.tables import Table, Value
+from hakiri.errors import CatalogUnavailable, NotWritable
+from hakiri.model.disk import FULL, is_full
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -61,3 +63,10 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of what is open. A repeat does nothing."""
         ...
+
+
+def unavailable(store: str, cause: Exception) -> CatalogUnavailable | NotWritable:
+    """What a failure of the store itself is told as."""
+    if is_full(cause):
+        return NotWritable(folder=store, reason=FULL)
+    return CatalogUnavailable(store=store, reason=" ".join(str(cause).split()))

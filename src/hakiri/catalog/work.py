@@ -107,7 +107,7 @@ def claim(session: Session, wanted: Claim, watch: Watch, now: datetime) -> tuple
     living = _end_dead_leases(session, wanted.pipeline, limits[0]["max_attempts"], watch, now)
     room = min(wanted.limit, limits[0]["parallelism"] - living)
     if wanted.max_parallel_chunks is not None:
-        living += _living_elsewhere(session, wanted.pipeline, watch, now)
+        living += _living_elsewhere(session, wanted.pipeline, watch)
         room = min(room, wanted.max_parallel_chunks - living)
     if room <= 0:
         return ()
@@ -120,10 +120,12 @@ def claim(session: Session, wanted: Claim, watch: Watch, now: datetime) -> tuple
         "now": to_text(now),
     }
     claimed = session.many(CLAIM, ({**_named(row), "fence": row["fence"], **terms} for row in free))
-    return tuple(_lease(row) for row in claimed)
+    return _watched(claimed, watch)
 
 
-def renew(session: Session, leases: Sequence[Lease], lease_seconds: float, now: datetime) -> tuple[Lease, ...]:
+def renew(
+    session: Session, leases: Sequence[Lease], lease_seconds: float, watch: Watch, now: datetime
+) -> tuple[Lease, ...]:
     """Prolong what is still held."""
     terms: dict[str, Value] = {
         "leased_until": to_text(now + timedelta(seconds=lease_seconds)),
@@ -132,7 +134,7 @@ def renew(session: Session, leases: Sequence[Lease], lease_seconds: float, now: 
     }
     # In one order everywhere, so that two heartbeats never wait for each other in a circle.
     ordered = sorted(leases, key=lambda lease: lease.chunk.key)
-    return tuple(_lease(row) for row in session.many(RENEW, ({**_held(lease), **terms} for lease in ordered)))
+    return _watched(session.many(RENEW, ({**_held(lease), **terms} for lease in ordered)), watch)
 
 
 def complete(session: Session, lease: Lease, seal: Seal, now: datetime) -> None:
@@ -176,11 +178,18 @@ def fail(session: Session, lease: Lease, failure: Failure, now: datetime) -> Chu
     return status
 
 
+def _watched(rows: Sequence[Row], watch: Watch) -> tuple[Lease, ...]:
+    """What was just leased; watched from now on, so that no clock set later makes it look long dead to this process."""
+    for row in rows:
+        watch.see(_sighting(row))
+    return tuple(_lease(row) for row in rows)
+
+
 def _end_dead_leases(session: Session, pipeline: str, max_attempts: int, watch: Watch, now: datetime) -> int:
     """End the pipeline's dead leases, and count the living."""
     running = session.rows(RUNNING, pipeline_id=pipeline)
     sightings = [_sighting(row) for row in running]
-    dead = [row for row, sighting in zip(running, sightings, strict=True) if watch.is_dead(sighting, now)]
+    dead = [row for row, sighting in zip(running, sightings, strict=True) if watch.is_dead(sighting)]
     watch.forget(pipeline, set(sightings))
     return len(running) - sum(_end_dead_lease(session, row, max_attempts, now) for row in dead)
 
@@ -203,10 +212,10 @@ def _end_dead_lease(session: Session, row: Row, max_attempts: int, now: datetime
     return bool(ended)
 
 
-def _living_elsewhere(session: Session, pipeline: str, watch: Watch, now: datetime) -> int:
+def _living_elsewhere(session: Session, pipeline: str, watch: Watch) -> int:
     """Count the living leases of all other pipelines; to end the dead is their own claims' affair."""
     sightings = [_sighting(row) for row in session.rows(RUNNING_ELSEWHERE, pipeline_id=pipeline)]
-    living = sum(not watch.is_dead(sighting, now) for sighting in sightings)
+    living = sum(not watch.is_dead(sighting) for sighting in sightings)
     for scope in {sighting.scope for sighting in sightings}:
         watch.forget(scope, set(sightings))
     return living

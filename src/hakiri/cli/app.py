@@ -158,7 +158,7 @@ def status(
     """Show how far each pipeline is: phase, chunks, rows, speed, latest run."""
     from hakiri.cli.status import tell_status
 
-    tell_status(name, project, as_json=as_json, watch=watch)
+    _leave(tell_status(name, project, as_json=as_json, watch=watch))
 
 
 @app.command(epilog="Example: hakiri runs shop --limit 5")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from hakiri.cli.output import console, plain, say, say_json, say_table, table_of
+from hakiri.cli.codes import EXIT_CODES
+from hakiri.cli.output import console, plain, say, say_error, say_json, say_table, table_of
 from hakiri.cli.told import amount, at, span
 from hakiri.model.clock import Clock
 from hakiri.run import status as verb
 from hakiri.run.manifest import find_pipeline
 from hakiri.settings import from_environment
 from hakiri.wiring import clock as system_clock
-from hakiri.wiring import existing_catalog, journals, workplace
+from hakiri.wiring import existing_catalog, journals, place, workplace
 
 WATCH_SECONDS = 2.0
 _HEADS = ("pipeline", "phase", "done", "running", "pending", "failed", "rows", "rows/s", "eta", "latest run")
@@ -24,16 +26,23 @@ Look = Callable[[], list[verb.Status]]
 
 def tell_status(
     pipeline: str | None, project: Path | None, *, as_json: bool, watch: bool = False, clock: Clock | None = None
-) -> None:
+) -> int:
+    """Tell how far the pipelines are, and return the exit code: not 0 where one cannot go on."""
     clock = clock or system_clock()
     look = _looker(pipeline, project, clock)
     if watch:
         _watch(look, clock, as_json=as_json)
-    elif as_json:
-        listed = [state.as_json() for state in look()]
+        return 0
+    states = look()
+    errors = [state.error for state in states if state.error]
+    if as_json:
+        listed = [state.as_json() for state in states]
         say_json(listed[0] if pipeline else listed)
     else:
-        say_table(_HEADS, _rows(look()))
+        say_table(_HEADS, _rows(states))
+        for error in errors:
+            say_error(error)
+    return max((EXIT_CODES[error.recovery] for error in errors), default=0)
 
 
 def _looker(pipeline: str | None, project: Path | None, clock: Clock) -> Look:
@@ -44,7 +53,7 @@ def _looker(pipeline: str | None, project: Path | None, clock: Clock) -> Look:
 
     def look() -> list[verb.Status]:
         with existing_catalog(settings, found) as catalog:
-            return verb.status(catalog, specs, journals=journals(found), now=clock.now())
+            return verb.status(catalog, specs, place=partial(place, found), journals=journals(found), now=clock.now())
 
     return look
 

@@ -46,7 +46,7 @@ def launch(
             gateway = getattr(SparkContext, "_gateway", None) or launch_gateway(
                 _spark_conf(_at_launch(conf)), {"stdout": log.descriptor, "stderr": log.descriptor}
             )
-            SparkContext(conf=_spark_conf(conf), gateway=gateway)
+            _hush(SparkContext(conf=_spark_conf(conf), gateway=gateway))
             return Embedded(SparkSession.builder.getOrCreate(), gateway.proc)
     except spark_errors(OSError, ValueError) as cause:
         why = _last_words(log, logged) or first_line(cause)
@@ -56,7 +56,8 @@ def launch(
 def has_jvm_died() -> bool:
     """There was a JVM in this process, and it ended. PySpark has no second one to give."""
     gateway = getattr(SparkContext, "_gateway", None)
-    return gateway is not None and gateway.proc.poll() is not None
+    jvm: Popen[bytes] | None = getattr(gateway, "proc", None)  # a runtime's JVM is not a child of this process
+    return jvm is not None and jvm.poll() is not None
 
 
 def local_conf(
@@ -108,6 +109,13 @@ def _at_launch(conf: dict[str, str]) -> dict[str, str]:
 
 def _spark_conf(conf: dict[str, str]) -> SparkConf:
     return SparkConf(loadDefaults=False).setAll(list(conf.items()))
+
+
+def _hush(context: SparkContext) -> None:
+    """Whoever calls a JVM that has died hears of it; the server for its counters would print a traceback besides."""
+    counters = getattr(context, "_accumulatorServer", None)
+    if counters is not None:
+        counters.handle_error = lambda *_request: None
 
 
 def _quote(option: str) -> str:

@@ -45,6 +45,8 @@ def capture_python(log: Log) -> None:
     for logger in _spark_loggers():
         logger.handlers[:] = [handler]
         logger.propagate = False
+    if not logging.root.handlers:
+        logging.root.addHandler(handler)  # else py4j, when its JVM dies, makes one that writes to the terminal
     warnings.showwarning = _divert(warnings.showwarning, stream)
 
 

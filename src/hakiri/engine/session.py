@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from threading import Lock
@@ -11,7 +12,7 @@ from hakiri.engine.databricks import has_client, is_runtime, open_runtime, open_
 from hakiri.engine.foreign import first_line, spark_errors
 from hakiri.engine.log import Log, capture_python, open_log
 from hakiri.engine.settings import EngineSettings
-from hakiri.errors import SessionFailed, SessionUnreachable, SparkMissing
+from hakiri.errors import SessionFailed, SessionLost, SessionUnreachable, SparkMissing
 from hakiri.model.session import SessionKind
 
 if TYPE_CHECKING:
@@ -22,9 +23,12 @@ def open_session(settings: EngineSettings) -> SparkSession:
     """The session of this process, started if need be.
 
     A repeat gives the same session while it lives, whatever its settings say; after a stop, a new one.
-    Raises SparkMissing, JavaMissing, JarsUnavailable, SessionFailed or SessionUnreachable.
+    Raises SparkMissing, JavaMissing, JarsUnavailable, SessionFailed or SessionUnreachable; SessionLost for good where
+    the JVM of an embedded one died.
     """
     with _held.lock:
+        if _held.session is not None and _has_died(_held.session):
+            raise SessionLost(reason="its JVM has died")
         if _held.session is None or _is_stopped(_held.session):
             _held.session = _start(settings)
         return _held.session
@@ -38,7 +42,8 @@ def close_session() -> None:
     """
     with _held.lock:
         if _held.session is not None and not is_runtime() and not _is_stopped(_held.session):
-            _held.session.stop()
+            with suppress(*spark_errors(OSError)):  # whose JVM or server is gone has stopped already
+                _held.session.stop()
         _held.session = None
 
 
@@ -125,3 +130,11 @@ def _is_stopped(session: SparkSession) -> bool:
     if hasattr(session, "is_stopped"):  # over Connect
         return bool(session.is_stopped)
     return getattr(session.sparkContext, "_jsc", None) is None
+
+
+def _has_died(session: SparkSession) -> bool:
+    if hasattr(session, "is_stopped"):  # over Connect there is no JVM of ours
+        return False
+    from hakiri.engine.launch import has_jvm_died
+
+    return has_jvm_died()

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hakiri.engine.foreign import first_line, spark_errors
-from hakiri.errors import Bug, HakiriError, TaskLost
+from hakiri.errors import Bug, HakiriError, SessionLost, TaskLost, TaskOutOfMemory
 from hakiri.model.boundary import heed, told_here
+from hakiri.model.session import has_ended
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,17 +22,33 @@ _Answer = TypeVar("_Answer")
 def call_on_executor(session: SparkSession, call: Callable[[], _Answer]) -> _Answer:
     """What the function returns, called in one Spark task. A repeat calls it again.
 
-    The function and what it returns are pickled. Raises what the function raises, if that is an error of ours; Bug
-    for any other; TaskLost where the task died.
+    The function and what it returns are pickled. Raises what the function raises, if that is an error of ours;
+    TaskOutOfMemory and Bug for any other; TaskLost where the task died, SessionLost where the whole session did.
     """
     try:
         rows = session.range(0, 1, 1, 1).mapInArrow(_caller(call), "answer binary").collect()
-    except spark_errors() as cause:
-        raise TaskLost(reason=first_line(cause)) from cause
+    except spark_errors(OSError) as cause:
+        if has_ended(cause):
+            raise SessionLost(reason=first_line(cause)) from cause
+        raise _lost(cause) from cause
     answer = pickle.loads(rows[0].answer)  # noqa: S301 written by the task above, in our own cluster
     if isinstance(answer, HakiriError):
         raise answer
     return cast("_Answer", answer)
+
+
+_WORKER_DIED = "Python worker exited unexpectedly"
+_HEAP_FULL = "java.lang.OutOfMemoryError"
+
+
+def _lost(cause: Exception) -> TaskLost | TaskOutOfMemory:
+    """What became of a task that gave no answer. Spark tells it in the middle of a long text."""
+    said = str(cause)
+    if _HEAP_FULL in said:
+        return TaskOutOfMemory(reason="Java's heap is full, which `[engine] memory` sets")
+    if _WORKER_DIED in said:
+        return TaskLost(reason="its Python worker died")
+    return TaskLost(reason=first_line(cause))
 
 
 def _caller(call: Callable[[], Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -54,6 +71,8 @@ def _answer_of(call: Callable[[], Any]) -> Any:
         return call()
     except HakiriError as error:
         return error
+    except MemoryError as full:
+        return TaskOutOfMemory(reason=str(full) or "no memory is left to its Python worker")
     except Exception as unforeseen:  # noqa: BLE001 whatever it is, the driver has to hear of it
         detail = "".join(traceback.format_exception_only(unforeseen)).strip()
         return Bug(kind=type(unforeseen).__name__, detail=detail)

@@ -69,7 +69,8 @@ def extract_chunk(
     """Hand every row of a chunk to the sink, holding one batch at a time; without a connector there is none.
 
     A repeat needs a sink of its own: the rows come again from the first. Raises SourceError where the source fails,
-    ExtractError where the rows do, and whatever the transform or the sink raises. The connection is closed either way.
+    ExtractError where the rows do, MemoryError, and whatever the transform or the sink raises. The connection is
+    closed either way.
     """
     conduct = _Conduct(read.schema, sink, provenance, rules, transform, Content() if tells_content else None)
     with closing(_batches(connector, read)) as batches:
@@ -163,8 +164,8 @@ def _batches(connector: Connector | None, read: ChunkRead) -> Generator[pa.Recor
         return
     try:
         yield from connector.read(read.schema, read.span, columns=read.columns, since=read.since)
-    except HakiriError:
-        raise
+    except (HakiriError, MemoryError):
+        raise  # a worker without memory is not the source's failure
     except Exception as failure:
         raise connector.classify(failure, read.schema.table) from failure
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltalake import DeltaTable
 
+from hakiri.land.restored import restored_to
 from hakiri.land.stamp import Mark, from_text
 from hakiri.land.target import Target, folder_of, sql_name
 from hakiri.model.ledger import Landing, LandingStatus
@@ -96,18 +96,8 @@ def landings_of(commits: Iterable[Commit], app_id: str) -> tuple[LandedCommit, .
 
 
 def _commit(plain: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> Commit:
-    restored = (parameters or {}).get("version") if plain.get("operation") == "RESTORE" else None
-    # Every commit of a restore names its version; one that does not went back who knows how far.
-    unknown = -1 if plain.get("operation") == "RESTORE" else None
     return Commit(
         version=int(plain["version"]),
         mark=from_text(plain.get("userMetadata")),
-        restored_to=_number(restored, unknown),
+        restored_to=restored_to(plain.get("operation"), parameters),
     )
-
-
-def _number(value: Any, otherwise: int | None) -> int | None:
-    try:
-        return int(json.loads(value)) if isinstance(value, str) else int(value)
-    except (TypeError, ValueError):
-        return otherwise

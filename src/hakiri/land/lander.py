@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from hakiri.errors import LandError, LandingFailed, LandingOutOfOrder, TableContended, TableMovedBack
+from hakiri.errors import (
+    HakiriError,
+    LandingFailed,
+    LandingOutOfOrder,
+    NotWritable,
+    SessionLost,
+    TableContended,
+    TableMovedBack,
+)
 from hakiri.land.adopt import add_actions
 from hakiri.land.choose import choose
 from hakiri.land.history import Commit, landings_of
@@ -55,14 +63,18 @@ def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
 
     A repeat is reported as such and changes nothing. The session is asked for only if the files cannot be adopted as
     they lie. Raises LandError: RETRY means that the table does not carry the landing, and that the same call may be
-    made again.
+    made again; SessionLost means the same for another session, NotWritable for a disk with more room.
     """
     landing, name = request.landing, app_id(request.project, request.landing.table)
-    since = -1 if request.carried is None else request.carried.version
+    # A table that was lost counts its versions from 0 again.
+    since = -1 if request.carried is None or request.accepts_loss else request.carried.version
     table = _open(request, spark)
     for _ in range(ATTEMPTS):
         standing = table.look(name, since)
-        if turn(landing, standing, request.carried, is_sparse=request.is_sparse) is Turn.REPLAY and standing:
+        is_turn = turn(
+            landing, standing, request.carried, is_sparse=request.is_sparse, accepts_loss=request.accepts_loss
+        )
+        if is_turn is Turn.REPLAY and standing:
             return _replayed(request, table, since, standing)
         landed = _carry_out(request, choose(request, standing), standing, table, spark)
         if landed is not None:
@@ -109,7 +121,7 @@ def _carry_out(
 
 def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
     """Whether a landing without rows leaves no commit; a table's first one always does."""
-    return recipe.steps.may_rest and request.carried is not None
+    return recipe.steps.may_rest and request.carried is not None and not request.accepts_loss
 
 
 def _is_unchanged(request: LandRequest, recipe: Recipe, standing: Standing) -> bool:
@@ -147,11 +159,11 @@ def _write(
     tally: Tally,
 ) -> Landed:
     since = -1 if standing is None else standing.version
-    failure: LandError | None = None
+    failure: HakiriError | None = None
     passing(Boundary.BEFORE_COMMIT)
     try:
         writer.write(recipe, tally)
-    except (LandingFailed, TableContended) as error:
+    except (LandingFailed, TableContended, SessionLost, NotWritable) as error:
         failure = error
     passing(Boundary.AFTER_COMMIT)
     # An answer that was lost, and a number that Delta skipped without a word, look alike from here: the log decides.

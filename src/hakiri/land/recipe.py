@@ -46,6 +46,8 @@ class LandRequest:
     """The table's comment, when it is made in a catalog; a folder has none."""
     may_adopt: bool = True
     """Whether sealed files may become the table's own; else Spark writes them anew."""
+    accepts_loss: bool = False
+    """Whether a table that has lost rows may be landed in, because all of it is being read anew."""
     is_sparse: bool = False
     """Whether some landings leave no commit here, as in a quarantine table."""
     accepted: Mapping[str, str] = field(default_factory=dict)

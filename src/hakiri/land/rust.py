@@ -12,12 +12,13 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
-from hakiri.errors import LandingFailed
+from hakiri.errors import LandingFailed, NotWritable
 from hakiri.land.history import Commit, commits_of
 from hakiri.land.recipe import Recipe
 from hakiri.land.stamp import to_text
 from hakiri.land.standing import Standing
 from hakiri.land.types import Struct, from_delta, to_delta
+from hakiri.model.disk import FULL, is_full
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally
 
@@ -60,7 +61,7 @@ class RustTable:
             self._commit(recipe, list(actions), properties)
         except CommitFailedError:
             return False
-        except DeltaError as error:
+        except (DeltaError, OSError) as error:
             if self._handle is None and self._open() is not None:
                 return False
             raise self._failed(error) from error
@@ -95,7 +96,9 @@ class RustTable:
         except (DeltaError, OSError) as error:
             raise self._failed(error) from error
 
-    def _failed(self, error: Exception) -> LandingFailed:
+    def _failed(self, error: Exception) -> LandingFailed | NotWritable:
+        if is_full(error):
+            return NotWritable(folder=str(self.folder), reason=FULL)
         table, number = self._landing.table.table, self._landing.number
         return LandingFailed(table=table, number=number, reason=" ".join(str(error).split())[:_MAX_REASON])
 

@@ -9,7 +9,15 @@ from functools import reduce
 from math import ceil
 from typing import TYPE_CHECKING
 
-from hakiri.errors import HakiriError, LandingFailed, NullKeys, RowsUncounted, TableContended
+from hakiri.errors import (
+    HakiriError,
+    LandingFailed,
+    NotWritable,
+    NullKeys,
+    RowsUncounted,
+    SessionLost,
+    TableContended,
+)
 from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, put_stamp
 from hakiri.land.recipe import ROWS, STAGED, Part, Recipe
@@ -17,7 +25,9 @@ from hakiri.land.sql import column, text
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
 from hakiri.land.types import from_delta, sql_columns, sql_type
+from hakiri.model.disk import FULL, is_full
 from hakiri.model.ledger import Landing
+from hakiri.model.session import has_ended
 from hakiri.model.staged import Tally
 
 if TYPE_CHECKING:
@@ -188,10 +198,15 @@ def translated(landing: Landing) -> Iterator[None]:
         raise
     except Exception as error:
         said = str(error)
+        reason = " ".join(said.split())[:_MAX_REASON]
         if any(mark in said for mark in _CONFLICTS):
             raise TableContended(table=table, number=number) from error
+        if has_ended(error):
+            raise SessionLost(reason=reason) from error
+        if is_full(error):
+            raise NotWritable(folder=f"the place of `{table}`", reason=FULL) from error
         if type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
-            raise LandingFailed(table=table, number=number, reason=" ".join(said.split())[:_MAX_REASON]) from error
+            raise LandingFailed(table=table, number=number, reason=reason) from error
         raise
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from hakiri.errors import LandingOutOfOrder, TableMovedBack
@@ -34,6 +34,8 @@ class Carried:
 
     number: int
     version: int
+    latest: int = field(default=0, compare=False)
+    """The last landing finished with the same version: it brought nothing, or made the table anew."""
 
 
 class Turn(StrEnum):
@@ -44,42 +46,68 @@ class Turn(StrEnum):
 
 
 def carried(landings: Sequence[Landing]) -> Carried | None:
-    """The last landing that became a version of its own; one that brought nothing has the version before it."""
+    """The last landing that became a version of its own; one that brought nothing has the version before it.
+
+    A version that is lower is the first of a table that a full refresh made anew.
+    """
     last: Carried | None = None
     for landing in sorted(landings, key=lambda one: one.number):
         if landing.status is LandingStatus.LANDED and landing.version is not None:
-            is_new = last is None or landing.version > last.version
-            last = Carried(landing.number, landing.version) if is_new else last
+            if last is not None and last.version == landing.version:
+                last = replace(last, latest=landing.number)
+            else:
+                last = Carried(landing.number, landing.version)
     return last
 
 
-def turn(landing: Landing, standing: Standing | None, expected: Carried | None, *, is_sparse: bool = False) -> Turn:
+def turn(
+    landing: Landing,
+    standing: Standing | None,
+    expected: Carried | None,
+    *,
+    is_sparse: bool = False,
+    accepts_loss: bool = False,
+) -> Turn:
     """Whether the landing is next or a replay. Raises TableMovedBack or LandingOutOfOrder.
 
-    In a sparse table not every landing leaves a commit, so any lower number may be the last one.
+    In a sparse table not every landing leaves a commit, so any lower number may be the last one; so it may where a
+    loss is accepted.
     """
     table = landing.table.table
     found = 0 if standing is None else standing.number
-    if expected is not None:
-        _require_forward(table, standing, expected)
+    if expected is not None and not accepts_loss:
+        require_forward(
+            table,
+            expected,
+            version=standing.version if standing else None,
+            number=standing.number if standing else None,
+            restored_to=standing.restored_to if standing else None,
+        )
     if found == landing.number:
         return Turn.REPLAY
     wanted = 0 if expected is None else expected.number
-    if found is None or found == wanted or (is_sparse and found < landing.number):
+    is_known = found is None or wanted <= found <= max(wanted, expected.latest if expected else 0)
+    if is_known or ((is_sparse or accepts_loss) and found is not None and found < landing.number):
         return Turn.NEXT
-    raise LandingOutOfOrder(table=table, number=landing.number, expected=wanted, found=found)
+    raise LandingOutOfOrder(table=table, number=landing.number, expected=wanted, found=found or 0)
 
 
-def _require_forward(table: str, standing: Standing | None, expected: Carried) -> None:
-    if standing is None:
+def require_forward(
+    table: str, expected: Carried, *, version: int | None, number: int | None = None, restored_to: int | None = None
+) -> None:
+    """Return if a table at this version holds what it should. Raises TableMovedBack.
+
+    `version` is None where there is no table, `number` where it is not known, `restored_to` where it never was.
+    """
+    if version is None:
         raise TableMovedBack(table=table, expected=expected.number, found=0, reason="there is no such table any more")
-    found = expected.number if standing.number is None else standing.number
+    found = expected.number if number is None else number
     reason = ""
     if found < expected.number:
         reason = "it was made anew, or put back by a copy"
-    elif standing.version < expected.version:
-        reason = f"it is at version {standing.version}, and the landing was version {expected.version}"
-    elif standing.restored_to is not None and standing.restored_to < expected.version:
-        reason = f"it was restored to version {max(standing.restored_to, 0)}"
+    elif version < expected.version:
+        reason = f"it is at version {version}, and the landing was version {expected.version}"
+    elif restored_to is not None and restored_to < expected.version:
+        reason = f"it was restored to version {max(restored_to, 0)}"
     if reason:
         raise TableMovedBack(table=table, expected=expected.number, found=found, reason=reason)

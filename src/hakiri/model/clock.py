@@ -14,6 +14,10 @@ class Clock(Protocol):
         """The current instant, with time zone UTC."""
         ...
 
+    def steady(self) -> float:
+        """Seconds that have passed since some moment; nobody sets them forward or back."""
+        ...
+
     def sleep(self, seconds: float) -> None:
         """Return after this long. Called by the retry loop and the scheduler alone."""
         ...
@@ -24,6 +28,9 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+    def steady(self) -> float:
+        return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Where Spark runs."""
+"""Where Spark runs, and what shows that it does no more."""
 
 from __future__ import annotations
 
@@ -12,3 +12,22 @@ class SessionKind(StrEnum):
     LOCAL = "local"  # embedded in this machine, started by this process
     CONNECT = "connect"  # a Spark Connect server, or a workspace through databricks-connect
     DATABRICKS = "databricks"  # the session of the runtime this process runs in
+
+
+def has_ended(failure: BaseException) -> bool:
+    """Whether a call into Spark failed because its session is no more.
+
+    Told by name and text, because each client has errors of its own and none of them need be installed.
+    """
+    name, said = type(failure).__name__, str(failure)
+    is_cut_off = name == "Py4JNetworkError" or (name == "Py4JError" and "Trace:" not in said)
+    return is_cut_off or isinstance(failure, ConnectionError) or any(mark in said for mark in _ENDED)
+
+
+_ENDED = (
+    "SparkContext was shut down",
+    "stopped SparkContext",
+    "INVALID_HANDLE.SESSION_",  # over Connect: the server has been restarted, or has closed the session
+    "StatusCode.UNAVAILABLE",
+    "RETRIES_EXCEEDED",
+)

@@ -12,6 +12,8 @@ from hakiri.catalog.port import Catalog
 from hakiri.model.chunk import ChunkKey, Lease
 
 _BEATS_PER_TERM = 3
+_HURRIED_BEATS_PER_TERM = 30
+"""While the catalog does not answer: the first moment it does is the one to renew in."""
 _log = logging.getLogger(__name__)
 
 
@@ -57,10 +59,12 @@ class Heartbeat:
                 self.let_go(lease)
 
     def _beat(self) -> None:
-        while not self._over.wait(self._lease_seconds / _BEATS_PER_TERM):
+        beats = _BEATS_PER_TERM
+        while not self._over.wait(self._lease_seconds / beats):
             try:
                 self.beat()
+                beats = _BEATS_PER_TERM
             except Exception:  # noqa: BLE001 whatever it is
-                # The next beat comes well before the term is over, and a lease that is lost says so later; but a
-                # heart that stops would lose them all.
+                # A lease that is lost says so later; but a heart that stops would lose them all.
                 _log.exception("leases could not be renewed")
+                beats = _HURRIED_BEATS_PER_TERM

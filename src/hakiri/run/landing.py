@@ -23,6 +23,7 @@ from hakiri.model.staged import Content, StagedChunk
 from hakiri.plan.batch import exchanges, next_batch
 from hakiri.plan.modes import cursor_of_table, load_of, replaces_table
 from hakiri.plan.overlap import overlapping
+from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, cursor_after
 from hakiri.run.errand import Errand
 from hakiri.run.gather import landed_chunks
@@ -57,8 +58,12 @@ class TableLander:
         *,
         key: tuple[str, ...] = (),
         kind: CursorKind = CursorKind.MONOTONIC,
+        accepts_loss: bool = False,
     ) -> None:
-        """`key` is the table's primary key as its source has it, `kind` how the source is walked."""
+        """`key` is the table's primary key as its source has it, `kind` how the source is walked.
+
+        `accepts_loss`: whether rows the table has lost are no reason to stop, because all of them are read anew.
+        """
         self._errand = errand
         self._catalog = errand.equipment.catalog
         self.table = table.name
@@ -67,6 +72,7 @@ class TableLander:
         self._name = errand.spec.landed_name(table)
         self._primary_key = key
         self._kind = kind
+        self._accepts_loss = accepts_loss
         self._place = errand.equipment.place(errand.spec, table)
         self.has_reread = False
 
@@ -190,7 +196,8 @@ class TableLander:
             make_durable(quarantine_of(self._place.target, self._place.quarantine), aside.version)
         landed = land(request, equipment.spark)
         # Also what a landing commits before its rows: properties, wider columns.
-        make_durable(self._place.target, landed.version, since=request.carried.version if request.carried else -1)
+        before = request.carried.version if request.carried else -1
+        make_durable(self._place.target, landed.version, since=before if before < landed.version else -1)
         self._record(landing, landed, staged)
         return landed
 
@@ -214,6 +221,7 @@ class TableLander:
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
             accepted=decided.accepted if decided else {},
+            accepts_loss=self._accepts_loss or all(from_json(one.chunk.predicate).replaces for one in states),
         )
 
     def _read_again(self, landing: Landing, unfit: StagedUnfit | StagedFileUnfit) -> None:

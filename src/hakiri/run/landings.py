@@ -9,7 +9,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
-from hakiri.errors import HakiriError
+from hakiri.errors import HakiriError, SessionLost
 from hakiri.model.chunk import ChunkKey
 from hakiri.run.errand import Errand
 from hakiri.run.journal import EventKind, Journal
@@ -55,7 +55,7 @@ class PipelineLandings:
             self._queued.append(self._pool.submit(self._land, chunk.table, is_last=False))
 
     def finish(self) -> None:
-        """Land whatever is staged, unless a stop was asked for: then it waits for the next run."""
+        """Land whatever is staged, unless a stop was asked for: then it waits for the next run. Raises SessionLost."""
         for future in self._queued:
             future.result()
         for table in self._landers:
@@ -69,6 +69,8 @@ class PipelineLandings:
             fresh = frozenset(self._fresh[table])
         try:
             self.done += self._landers[table].land(is_last=is_last, fresh=fresh)
+        except SessionLost:
+            raise  # no table can land any more, and none of them is to blame
         except HakiriError as error:
             self._refuse(table, error)
         except Exception as unforeseen:  # noqa: BLE001 one table's bug is not the others'

@@ -31,6 +31,7 @@ from hakiri.run.errand import Errand, new_run
 from hakiri.run.gather import Gathered, gather
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import EventKind, Journal, Listener, journal_path, read_journal
+from hakiri.run.landed import require_landed
 from hakiri.run.landing import TableLander, TableLanding
 from hakiri.run.landings import PipelineLandings, tell_refused
 from hakiri.run.stopping import Stop
@@ -249,10 +250,12 @@ class _Conduct:
         return replace(facts, tables=tuple(table for table in facts.tables if table.spec.name not in self.refused))
 
     def _look(self, connector: Connector) -> Gathered:
-        """What a cut-off worker left unrecorded is recorded first, so that the look sees it."""
+        """What a cut-off worker left unrecorded is recorded first, so that the look sees it. Raises TableMovedBack."""
         errand = self.errand
         for table in errand.spec.tables:
             TableLander(errand, table).settle()
+        if not self.wish.is_full_refresh:
+            require_landed(errand.equipment.catalog, errand.spec, errand.equipment.place)
         gathered = gather(
             errand.spec,
             connector,
@@ -268,7 +271,11 @@ class _Conduct:
         """Work and land; whether something came up that another look has to see to."""
         self.landers = {
             table.spec.name: TableLander(
-                self.errand, table.spec, key=table.primary_key, kind=gathered.facts.cursor_kind
+                self.errand,
+                table.spec,
+                key=table.primary_key,
+                kind=gathered.facts.cursor_kind,
+                accepts_loss=self.wish.is_full_refresh,
             )
             for table in gathered.facts.tables
         }

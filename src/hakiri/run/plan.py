@@ -16,8 +16,10 @@ from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.fingerprint import Fingerprint, open_sealed, seal_plan
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import Plan
+from hakiri.run.equipment import Place
 from hakiri.run.gather import gather
-from hakiri.spec.pipeline import PipelineSpec
+from hakiri.run.landed import require_landed
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ def plan_pipelines(
     connector: Callable[[PipelineSpec], Connector],
     catalog: Catalog | None,
     *,
+    place: Callable[[PipelineSpec, TableSpec], Place],
     is_full_refresh: bool = False,
 ) -> Planned:
     """What there is to do for these pipelines. One that cannot be planned keeps none of the others from it.
@@ -43,6 +46,8 @@ def plan_pipelines(
     facts, errors = [], []
     for spec in specs:
         try:
+            if catalog is not None and not is_full_refresh:
+                require_landed(catalog, spec, place)
             source = connector(spec)
             found = gather(spec, source, catalog, is_full_refresh=is_full_refresh, surveys_all=True).facts
             make_plan([found])

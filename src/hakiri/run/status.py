@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from hakiri.catalog.port import Catalog
+from hakiri.errors import HakiriError, TableMovedBack, as_json
 from hakiri.model.chunk import Progress
 from hakiri.model.instants import to_brief
 from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
+from hakiri.run.equipment import Place
 from hakiri.run.journal import Event, journal_path, read_journal
+from hakiri.run.landed import require_landed
 from hakiri.run.pace import claimed_since, pace_of
-from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.rate import Rate
 
 
@@ -38,6 +41,8 @@ class Status:
     latest: Run | None
     rate_budget: Rate | None = None
     speed: Speed = Speed()
+    error: HakiriError | None = None
+    """What keeps its next run from going on, as far as that is seen without asking the source."""
 
     def as_json(self) -> dict[str, object]:
         counts, speed = self.progress, self.speed
@@ -61,11 +66,17 @@ class Status:
             "bytes": counts.bytes,
             "latest_run": self.latest.run if self.latest else None,
             "latest_status": self.latest.status.value if self.latest else None,
+            "error": as_json(self.error) if self.error else None,
         }
 
 
 def status(
-    catalog: Catalog | None, pipelines: Sequence[PipelineSpec], *, journals: Path, now: datetime
+    catalog: Catalog | None,
+    pipelines: Sequence[PipelineSpec],
+    *,
+    place: Callable[[PipelineSpec, TableSpec], Place],
+    journals: Path,
+    now: datetime,
 ) -> list[Status]:
     """The status of these pipelines, in this order. One that the catalog has never seen is still being planned.
 
@@ -77,7 +88,18 @@ def status(
     known = {one.pipeline: one for one in catalog.pipelines()}
     wanted = pipelines[0].id if len(pipelines) == 1 else None
     counts = {one.pipeline: one for one in catalog.progress(wanted)}
-    return [_status(catalog, spec, known.get(spec.id), counts, journals, now) for spec in pipelines]
+    states = [_status(catalog, spec, known.get(spec.id), counts, journals, now) for spec in pipelines]
+    return [replace(state, error=_loss(catalog, spec, place)) for spec, state in zip(pipelines, states, strict=True)]
+
+
+def _loss(
+    catalog: Catalog, spec: PipelineSpec, place: Callable[[PipelineSpec, TableSpec], Place]
+) -> HakiriError | None:
+    try:
+        require_landed(catalog, spec, place)
+    except TableMovedBack as lost:
+        return lost
+    return None
 
 
 def _status(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from hakiri.engine.task import call_on_executor
-from hakiri.errors import HakiriError, LeaseLost, Recovery, TableUnlisted, TaskStopped
+from hakiri.errors import HakiriError, LeaseLost, NotWritable, Recovery, SessionLost, TableUnlisted, TaskStopped
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.model.boundary import Boundary, passing
@@ -67,7 +67,8 @@ class Work:
     def carry_out(self) -> None:
         """Return when nobody has a chunk left to work on, when the tick is over, or when a stop was asked for.
 
-        Raises EngineError before the first claim where no Spark can be had, and CatalogError.
+        Raises EngineError before the first claim where no Spark can be had, SessionLost where it is lost later,
+        NotWritable where the staged files or the journal have no room, and CatalogError.
         """
         if self._errand.stop.is_asked or self._is_exhausted():
             return
@@ -138,7 +139,10 @@ class Work:
             self.saw_gone |= staged.seal.is_gone
 
     def _conduct(self, lease: Lease) -> Staged | None:
-        """See one chunk through, in a slot of its own; None where it came to nothing."""
+        """See one chunk through, in a slot of its own; None where it came to nothing.
+
+        Raises what is wrong with the whole run: SessionLost or NotWritable.
+        """
         started = monotonic()
         try:
             self._record(EventKind.CHUNK_CLAIMED, lease)
@@ -181,8 +185,11 @@ class Work:
     def _fail(self, lease: Lease, error: HakiriError) -> None:
         is_stopping = self._errand.stop.is_asked and error.recovery in (Recovery.RETRY, Recovery.YIELD)
         if is_stopping or isinstance(error, TaskStopped):
-            self._give_back(lease)
+            self._give_back(lease, "the run was stopped")
             return
+        if isinstance(error, SessionLost | NotWritable):  # not the chunk's fault, so it costs the chunk no attempt
+            self._give_back(lease, error.message())
+            raise error
         failure = failure_of(error, self._errand.backoff, lease.attempt)
         catalog = self._errand.equipment.catalog
         try:
@@ -199,14 +206,14 @@ class Work:
             retry_in_seconds=round(failure.retry_after_seconds, 3) if status is ChunkStatus.WAITING else None,
         )
 
-    def _give_back(self, lease: Lease) -> None:
-        released = Failure(FailureKind.RELEASED, message="the run was stopped")
+    def _give_back(self, lease: Lease, reason: str) -> None:
+        released = Failure(FailureKind.RELEASED, message=reason)
         try:
             self._errand.patiently("release", lambda: self._errand.equipment.catalog.fail(lease, released))
         except LeaseLost:
             self._record(EventKind.CHUNK_LOST, lease)
             return
-        self._record(EventKind.CHUNK_RELEASED, lease, reason="the run was stopped")
+        self._record(EventKind.CHUNK_RELEASED, lease, reason=reason)
 
     def _wind_down(self) -> None:
         """Let running tasks notice the sign; what has not ended by then is given back, and its late result refused."""
@@ -222,7 +229,7 @@ class Work:
         self.left_running = bool(late)
         for future in late:
             self._errand.heartbeat.let_go(self._running[future])
-            self._give_back(self._running[future])
+            self._give_back(self._running[future], "the run was stopped")
         for sign in signs:
             sign.take_down()
 

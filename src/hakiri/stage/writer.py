@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
 
-from hakiri.errors import AttemptTaken, ColumnUnholdable, SchemaDrifted
+from hakiri.errors import AttemptTaken, ColumnUnholdable, NotWritable, SchemaDrifted
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.delta_schema import normal
 from hakiri.model.holdable import why_not
@@ -44,6 +45,8 @@ class AttemptWriter:
     ) -> None:
         if kind is not None:
             self.abandon()
+        if kind is not None and issubclass(kind, NotWritable):
+            self._make_room()
 
     def accept(self, kept: pa.RecordBatch) -> None:
         """Write rows that will land.
@@ -71,6 +74,12 @@ class AttemptWriter:
         """Let go of the open files as they are. A repeat does nothing."""
         self._parts.abandon()
         self._quarantine.abandon()
+
+    def _make_room(self) -> None:
+        """What lies here is worth nothing, and may be what the journal and the catalog now have no room for."""
+        with suppress(NotWritable):
+            for entry in list(self.files.walk(self.attempt.folder)):
+                self.files.remove(entry.path)
 
     def _fit(self, found: pa.Schema) -> None:
         if not self.schema.names:

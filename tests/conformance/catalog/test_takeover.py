@@ -54,6 +54,26 @@ def test_a_late_complete_of_the_old_holder_is_refused(
 
 
 @pytest.mark.verbs
+@pytest.mark.parametrize("seconds", [60 * TERM, -60 * TERM], ids=["forward", "back"])
+def test_a_clock_that_is_set_ends_no_lease_that_lives_and_keeps_none_that_is_dead(
+    catalog: Catalog, other: Catalog, clock: ManualClock, pipeline: str, seconds: float
+) -> None:
+    registered(catalog, pipeline, 2)
+    (old,) = catalog.claim(pipeline, node="a", limit=1, lease_seconds=TERM)
+    (kept,) = other.claim(pipeline, node="b", limit=1, lease_seconds=TERM)
+    assert catalog.claim(pipeline, node="a", limit=2) == ()
+    clock.set(seconds)
+    assert catalog.claim(pipeline, node="a", limit=2) == ()
+    assert other.claim(pipeline, node="b", limit=2) == ()
+    for _ in range(2):
+        clock.advance(TERM / 2)
+        assert other.renew([kept], lease_seconds=TERM)
+    (new,) = other.claim(pipeline, node="b", limit=2, lease_seconds=TERM)
+    assert new.chunk == old.chunk
+    other.complete(kept, seal_for(kept))
+
+
+@pytest.mark.verbs
 def test_a_lease_that_ran_out_is_good_until_someone_else_has_it(
     catalog: Catalog, clock: ManualClock, pipeline: str
 ) -> None:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Protocol
 
+from hakiri.catalog.store import unavailable
 from hakiri.catalog.tables import Table
 from hakiri.model.clock import Clock
 
@@ -69,8 +70,11 @@ class FileLockNeighbours:
 
     def _file(self, name: str) -> IO[bytes]:
         if name not in self._open:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._open[name] = (self._folder / name).open("ab")
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self._open[name] = (self._folder / name).open("ab")
+            except OSError as cause:
+                raise unavailable(str(self._folder), cause) from cause
         return self._open[name]
 
     @contextmanager

@@ -24,9 +24,9 @@ from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.delta.upkeep import Upkeep
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
-from hakiri.catalog.store import Row
+from hakiri.catalog.store import Row, unavailable
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table, Value
-from hakiri.errors import CatalogTooNew, CatalogUnavailable
+from hakiri.errors import CatalogTooNew
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.durable import sync_above, sync_log
 
@@ -116,8 +116,9 @@ class RustExecutor:
             self._require_append_only(table, opened.handle)
         try:
             self._merge(opened.handle, changes, base + 1, name)
-        except DeltaError as error:
-            opened.handle = self._load(table)
+        except (DeltaError, OSError) as error:
+            with self._translated():
+                opened.handle = self._load(table)
             if not _is_committed(opened.handle, name, base):
                 return self._lost_race(error)
             # It is there after all, and others may have come since: what we hold of these buckets may be old.
@@ -165,10 +166,10 @@ class RustExecutor:
         try:
             handle = DeltaTable(path)
         except TableNotFoundError:
+            for log in self._root.glob("*/_delta_log"):  # no table of ours among those of a newer release
+                _require_known(DeltaTable(log.parent))
             handle = _create(path, table, self._properties)
-        found = int(handle.metadata().configuration["hakiri.schema"])
-        if found > ddl.SCHEMA_VERSION:
-            raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
+        _require_known(handle)
         return handle
 
     def _require_append_only(self, table: Table, handle: DeltaTable) -> None:
@@ -176,10 +177,10 @@ class RustExecutor:
         commits = [(commit["version"], commit["operation"]) for commit in handle.history(_LOOK_BACK)]
         require_append_only(str(self._root / table.name), property_, commits)
 
-    def _lost_race(self, error: DeltaError) -> bool:
+    def _lost_race(self, error: Exception) -> bool:
         if isinstance(error, CommitFailedError):
             return False
-        raise CatalogUnavailable(store=str(self._root), reason=str(error)) from error
+        raise unavailable(str(self._root), error) from error
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -190,7 +191,13 @@ class RustExecutor:
             is_querys = type(error) is Exception  # delta-rs has no name for what its query engine meets
             if not (is_arrows or is_querys or isinstance(error, DeltaError | OSError)):
                 raise
-            raise CatalogUnavailable(store=str(self._root), reason=str(error)) from error
+            raise unavailable(str(self._root), error) from error
+
+
+def _require_known(handle: DeltaTable) -> None:
+    found = int(handle.metadata().configuration["hakiri.schema"])
+    if found > ddl.SCHEMA_VERSION:
+        raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
 
 
 def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,8 +80,13 @@ class PostgresConnector:
 
     @contextmanager
     def pin(self) -> Iterator[Connector]:
-        with opened(self.config, SourceTable("")) as session:
+        stack = ExitStack()
+        session = stack.enter_context(opened(self.config, SourceTable("")))
+        try:
             yield replace(self, snapshot=str(session.ask(EXPORT)[0][0]))
+        finally:
+            with suppress(SourceError):  # nothing hangs on it any more, so the server may have ended it before
+                stack.close()
 
     @contextmanager
     def _opened(self, table: SourceTable, span: Span) -> Iterator[Session]:

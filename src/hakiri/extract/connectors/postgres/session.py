@@ -79,6 +79,8 @@ def opened(config: PostgresConfig, table: SourceTable, snapshot: str | None = No
                 session.run(IMPORT.format(snapshot=snapshot))
             session.set(_settings(config))
             yield session
+    except MemoryError:
+        raise
     except (dbapi.Error, OSError, pa.ArrowException) as cause:
         raise classified(cause, table) from cause
 
