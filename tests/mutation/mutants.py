@@ -112,7 +112,7 @@ MUTANTS = {
             Edit(
                 CARRY_OUT,
                 "    make_durable(self._place.target, landed.version, "
-                "since=request.carried.version if request.carried else -1)\n",
+                "since=before if before < landed.version else -1)\n",
                 "",
             ),
         ),
