@@ -56,10 +56,13 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = RLock()
-        with translated(str(path)):
+        try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # SQLite's own waiting is by polling, which a hundred writers do not get through.
             self._queue = path.with_name(f"{path.name}.lock").open("ab")
+        except OSError as cause:
+            raise unavailable(str(path), cause) from cause
+        with translated(str(path)):
             self._connection = connect(str(path))
         try:
             self._prepare()
@@ -187,5 +190,5 @@ def translated(store: str) -> Iterator[None]:
         yield
     except sqlite3.IntegrityError as cause:
         raise refused(str(cause)) from cause
-    except (sqlite3.DatabaseError, OSError) as cause:
+    except sqlite3.DatabaseError as cause:
         raise unavailable(store, cause) from cause

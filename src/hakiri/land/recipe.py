@@ -50,6 +50,11 @@ class LandRequest:
     """Whether some landings leave no commit here, as in a quarantine table."""
 
     @property
+    def since(self) -> int:
+        """The version behind which the landing's commits lie; a table that was lost counts from 0 again."""
+        return -1 if self.carried is None or self.accepts_loss else self.carried.version
+
+    @property
     def tally(self) -> Tally:
         return sum((chunk.tally for chunk in self.chunks), Tally())
 
