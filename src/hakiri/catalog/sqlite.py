@@ -57,11 +57,14 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = RLock()
-        with translated(str(path)):
+        try:
             path.parent.mkdir(parents=True, exist_ok=True)
             sync_above(path.parent)  # the folder itself is synced by SQLite, with the names of its files
             # SQLite's own waiting is by polling, which a hundred writers do not get through.
             self._queue = path.with_name(f"{path.name}.lock").open("ab")
+        except OSError as cause:
+            raise unavailable(str(path), cause) from cause
+        with translated(str(path)):
             self._connection = connect(str(path))
         try:
             self._prepare()
@@ -189,5 +192,5 @@ def translated(store: str) -> Iterator[None]:
         yield
     except sqlite3.IntegrityError as cause:
         raise refused(str(cause)) from cause
-    except (sqlite3.DatabaseError, OSError) as cause:
+    except sqlite3.DatabaseError as cause:
         raise unavailable(store, cause) from cause

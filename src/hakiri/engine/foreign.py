@@ -21,8 +21,8 @@ def spark_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
 
 def first_line(error: BaseException) -> str:
     """The part of a foreign error that a person reads: the first line that says something, bounded."""
-    lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip() and not _PREAMBLE.match(line)]
+    lines = [line.lstrip(": \t") for line in str(error).splitlines() if line.strip() and not _PREAMBLE.match(line)]
     return (lines[0] if lines else type(error).__name__)[:MAX_REASON]
 
 
-_PREAMBLE = re.compile(r"An error occurred while calling \S+\.$")
+_PREAMBLE = re.compile(r"An error occurred while calling \S+\.$|<_\w+ of RPC that terminated with:$")

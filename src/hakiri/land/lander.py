@@ -66,8 +66,7 @@ def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
     made again; SessionLost means the same for another session, NotWritable for a disk with more room.
     """
     landing, name = request.landing, app_id(request.project, request.landing.table)
-    # A table that was lost counts its versions from 0 again.
-    since = -1 if request.carried is None or request.accepts_loss else request.carried.version
+    since = request.since
     table = _open(request, spark)
     for _ in range(ATTEMPTS):
         standing = table.look(name, since)
@@ -121,7 +120,7 @@ def _carry_out(
 
 def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
     """Whether a landing without rows leaves no commit; a table's first one always does."""
-    return recipe.steps.may_rest and request.carried is not None and not request.accepts_loss
+    return recipe.steps.may_rest and request.carried is not None and not recipe.is_new
 
 
 def _is_unchanged(request: LandRequest, recipe: Recipe, standing: Standing) -> bool:

@@ -54,6 +54,11 @@ class LandRequest:
     """Columns whose types a person has accepted, with the type that may come."""
 
     @property
+    def since(self) -> int:
+        """The version behind which the landing's commits lie; a table that was lost counts from 0 again."""
+        return -1 if self.carried is None or self.accepts_loss else self.carried.version
+
+    @property
     def tally(self) -> Tally:
         return sum((chunk.tally for chunk in self.chunks), Tally())
 

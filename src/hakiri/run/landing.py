@@ -196,8 +196,7 @@ class TableLander:
             make_durable(quarantine_of(self._place.target, self._place.quarantine), aside.version)
         landed = land(request, equipment.spark)
         # Also what a landing commits before its rows: properties, wider columns.
-        before = request.carried.version if request.carried else -1
-        make_durable(self._place.target, landed.version, since=before if before < landed.version else -1)
+        make_durable(self._place.target, landed.version, since=request.since)
         self._record(landing, landed, staged)
         return landed
 
