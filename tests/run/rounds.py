@@ -7,13 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clocks import ManualClock
+from hakiri.catalog.sidecars import LocalSidecars
 from hakiri.catalog.sqlite import SqliteCatalog
 from hakiri.extract.chunk import ChunkRead, extract_chunk
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.extract.provenance import Provenance
+from hakiri.land.hooks.perform import AllHooks
+from hakiri.land.hooks.post import Poster
+from hakiri.land.hooks.views import ProjectViews
+from hakiri.land.hooks.webhook import Webhooks
 from hakiri.land.lander import land
 from hakiri.land.recipe import LandRequest
 from hakiri.land.standing import carried
@@ -26,6 +32,7 @@ from hakiri.plan.reading import from_json
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.gather import gather
 from hakiri.run.node import Node
+from hakiri.settings import Settings
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import Attempt
@@ -45,18 +52,19 @@ class Rounds:
     root: Path
     writes_predicates: bool = True
     run: int = 0
+    load: dict[str, Any] = field(default_factory=dict)
     _staged: dict[ChunkKey, StagedChunk] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.clock = ManualClock()
-        (self.root / "files").mkdir(parents=True)
+        (self.root / "files").mkdir(parents=True, exist_ok=True)
 
     @property
     def spec(self) -> PipelineSpec:
         source = {"connector": "files", "config": {"path": str(self.root / "files")}}
         columns = [{"name": "id", "type": "bigint"}]
         tables = [{"name": "orders", "columns": columns}]
-        return PipelineSpec.model_validate({"id": "shop", "source": source, "tables": tables})
+        return PipelineSpec.model_validate({"id": "shop", "source": source, "tables": tables, "load": self.load})
 
     @property
     def table(self) -> Path:
@@ -75,7 +83,9 @@ class Rounds:
             return Place(PathTarget(str(self.table)), str(self.table), LocalFiles(self.table))
 
         (self.root / "catalog").mkdir(exist_ok=True)
-        catalog = SqliteCatalog(self.root / "catalog" / "catalog.sqlite", clock=self.clock)
+        catalog = SqliteCatalog(
+            self.root / "catalog" / "catalog.sqlite", clock=self.clock, sidecars=LocalSidecars(self.table.parent)
+        )
         try:
             yield Equipment(
                 project="test",
@@ -84,6 +94,11 @@ class Rounds:
                 catalog=catalog,
                 connector=lambda spec: open_connector(spec.source.connector, spec.source.config),
                 place=place,
+                hooks=AllHooks(
+                    spark=no_spark,
+                    views=lambda: ProjectViews(self.root, ("orders",), str(self.table.parent), no_spark),
+                    webhooks=Webhooks((), Settings(cwd=self.root).look_up, self.clock, Poster()),
+                ),
                 spark=no_spark,
                 journals=self.root / "journal",
             )

@@ -60,7 +60,7 @@ EVERYTHING: dict[str, Any] = {
         "mode": "cdc_mirror",
         "sequence_by": "lsn",
         "upsert_key": "id",
-        "pre_hook": {"type": "sql", "statement": "ANALYZE TABLE a"},
+        "pre_hook": {"type": "sql", "statement": "ANALYZE TABLE {table} COMPUTE STATISTICS"},
         "post_hook": [
             {"type": "refresh_mat_view", "view": "v"},
             {"type": "webhook", "url": "https://example.org/hook"},

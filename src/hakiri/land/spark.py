@@ -12,6 +12,7 @@ from hakiri.errors import HakiriError, LandingFailed, NullKeys, RowsUncounted, T
 from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, put_stamp
 from hakiri.land.recipe import ROWS, STAGED, Recipe
+from hakiri.land.said import is_conflict, is_missing, is_sparks, reason_of
 from hakiri.land.sql import column, text
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
@@ -36,9 +37,6 @@ FILE_BYTES = 128 * 1024 * 1024
 """About how much staged data goes into one file of the table."""
 
 _LOOK_BACK = 1_000
-_MAX_REASON = 300
-_NO_TABLE = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
-_CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "delta.exceptions.Concurrent")
 
 
 class SparkTable:
@@ -169,18 +167,17 @@ class SparkTable:
 
 @contextmanager
 def translated(landing: Landing) -> Iterator[None]:
-    """Whatever Spark raises, as one of ours: by its text, because a conflict may come as any class."""
+    """Whatever Spark raises, as one of ours."""
     table, number = landing.table.table, landing.number
     try:
         yield
     except HakiriError:
         raise
     except Exception as error:
-        said = str(error)
-        if any(mark in said for mark in _CONFLICTS):
+        if is_conflict(error):
             raise TableContended(table=table, number=number) from error
-        if type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
-            raise LandingFailed(table=table, number=number, reason=" ".join(said.split())[:_MAX_REASON]) from error
+        if is_sparks(error):
+            raise LandingFailed(table=table, number=number, reason=reason_of(error)) from error
         raise
 
 
@@ -200,7 +197,7 @@ def _is_delta(session: SparkSession, name: str) -> bool:
     try:
         session.sql(DETAIL.format(table=name)).collect()
     except Exception as error:
-        if any(mark in str(error) for mark in _NO_TABLE):
+        if is_missing(error):
             return False
         raise
     return True

@@ -26,6 +26,7 @@ from hakiri.plan.overlap import overlapping
 from hakiri.plan.rounds import History, cursor_after
 from hakiri.run.errand import Errand
 from hakiri.run.gather import landed_chunks, schema_to_text
+from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import TableSpec
@@ -54,10 +55,12 @@ class TableLander:
         errand: Errand,
         table: TableSpec,
         *,
+        hooks: TableHooks | None = None,
         key: tuple[str, ...] = (),
         kind: CursorKind = CursorKind.MONOTONIC,
     ) -> None:
         """`key` is the table's primary key as its source has it, `kind` how the source is walked."""
+        self.hooks = hooks or TableHooks(errand, table)
         self._errand = errand
         self._catalog = errand.equipment.catalog
         self.table = table.name
@@ -78,6 +81,7 @@ class TableLander:
         done: list[TableLanding] = []
         while landing := self._errand.patiently("look for a landing", lambda: self._next(is_last=is_last)):
             started = monotonic()
+            self.hooks.before(landing)
             try:
                 landed = self._errand.patiently(f"landing of {self._name}", lambda: self._try(landing, fresh))
             except LandingLost:

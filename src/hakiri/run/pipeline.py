@@ -27,6 +27,7 @@ from hakiri.run.equipment import Equipment
 from hakiri.run.errand import Errand, new_run
 from hakiri.run.gather import Gathered, gather
 from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind, Journal, Listener, journal_path, read_journal
 from hakiri.run.landing import TableLander, TableLanding
 from hakiri.run.landings import PipelineLandings
@@ -165,9 +166,14 @@ class _Conduct:
     quota: Quota | None = None
     landers: dict[str, TableLander] = field(default_factory=dict)
     overtaken: PlanChanged | None = None
+    hooks: dict[str, TableHooks] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.hooks = {table.name: TableHooks(self.errand, table) for table in self.errand.spec.tables}
 
     def result(self) -> Result:
-        status = RunStatus.FAILED if self.errors else RunStatus.SUCCEEDED
+        errors = (*self.errors, *(error for hooks in self.hooks.values() for error in hooks.errors))
+        status = RunStatus.FAILED if errors else RunStatus.SUCCEEDED
         if self.errand.stop.is_asked and not self.is_done:
             status = RunStatus.STOPPED
         return Result(
@@ -177,7 +183,7 @@ class _Conduct:
             landings=tuple(self.landings),
             rows_read=self.rows_read,
             bytes=self.bytes,
-            errors=tuple(self.errors),
+            errors=errors,
             is_tick_over=self.is_tick_over,
             left_running=self.left_running,
         )
@@ -204,6 +210,8 @@ class _Conduct:
         self.overtaken = None
         if self.errand.stop.is_asked:
             return False
+        for hooks in self.hooks.values():
+            hooks.after()  # what an earlier run has left owed
         gathered = self.errand.patiently("look at the source", lambda: self._look(connector))
         plan = make_plan([gathered.facts])
         pipeline = plan.pipelines[0]
@@ -239,7 +247,7 @@ class _Conduct:
         """What a cut-off worker left unrecorded is recorded first, so that the look sees it."""
         errand = self.errand
         for table in errand.spec.tables:
-            TableLander(errand, table).settle()
+            TableLander(errand, table, hooks=self.hooks[table.name]).settle()
         gathered = gather(
             errand.spec,
             connector,
@@ -255,7 +263,11 @@ class _Conduct:
         """Work and land; whether something came up that another look has to see to."""
         self.landers = {
             table.spec.name: TableLander(
-                self.errand, table.spec, key=table.primary_key, kind=gathered.facts.cursor_kind
+                self.errand,
+                table.spec,
+                hooks=self.hooks[table.spec.name],
+                key=table.primary_key,
+                kind=gathered.facts.cursor_kind,
             )
             for table in gathered.facts.tables
         }

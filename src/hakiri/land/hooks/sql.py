@@ -1,0 +1,58 @@
+"""Hook SQL runs in sessions of its own, on the table that lands, and on no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hakiri.errors import HakiriError, HookFailed, HookRefused, HookUnanswered
+from hakiri.land.hooks.facts import failed
+from hakiri.land.said import is_conflict, is_missing, is_sparks, reason_of
+from hakiri.land.target import Target, sql_name
+from hakiri.model.hook import HookCall
+from hakiri.spec.check_hooks import statement_problems
+from hakiri.spec.hook import Hook, SqlHook
+from hakiri.spec.statement import read_statement
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def run_sql(hook: SqlHook, call: HookCall, session: SparkSession, target: Target) -> None:
+    """Run the statement on the table. Before a first landing there is nothing to tend, and nothing is done.
+
+    A repeat runs it again. Raises HookRefused, HookUnanswered when other writers were in the way, HookFailed.
+    """
+    statement = read_statement(hook.statement)
+    for problem, _advice in statement_problems(hook.statement, (call.name,)):
+        raise failed(HookRefused, call, f"its statement {problem}")
+    with translated(call):
+        try:
+            session.sql(statement.on(sql_name(target))).collect()
+        except Exception as error:
+            if call.version is None and is_missing(error):
+                return
+            raise
+
+
+def settings(hooks: Sequence[Hook]) -> Iterator[SqlHook]:
+    """The SET statements among the hooks."""
+    for hook in hooks:
+        if isinstance(hook, SqlHook) and read_statement(hook.statement).verb == "SET":
+            yield hook
+
+
+@contextmanager
+def translated(call: HookCall) -> Iterator[None]:
+    """Whatever Spark raises, as the error of this call."""
+    try:
+        yield
+    except HakiriError:
+        raise
+    except Exception as error:
+        if is_conflict(error):
+            raise failed(HookUnanswered, call, "other writers of the table were faster") from error
+        if is_sparks(error):
+            raise failed(HookFailed, call, reason_of(error)) from error
+        raise

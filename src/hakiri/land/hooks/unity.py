@@ -1,0 +1,96 @@
+"""A function of Unity Catalog is called by Spark with literals of the types that the catalog has for it."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from hakiri.errors import HookRefused, HookTimedOut
+from hakiri.land.hooks.facts import failed
+from hakiri.land.hooks.sql import translated
+from hakiri.land.sql import literal
+from hakiri.land.target import NamedTarget, sql_name
+from hakiri.model.hook import HookCall
+from hakiri.spec.hook import FunctionHook
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DESCRIBE = "DESCRIBE FUNCTION EXTENDED {function}"
+CALL = "SELECT {function}({args})"
+
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_KINDS: dict[str, tuple[type, ...]] = {
+    "STRING": (str,),
+    "BOOLEAN": (bool,),
+    **dict.fromkeys(_WHOLE, (int,)),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), (int, float)),
+}
+_INPUT = re.compile(r"(?:Input:)?\s+(?P<name>\w+)\s+(?P<type>[A-Z]+)[^ ]*(?P<rest>.*)")
+
+
+def call_unity(hook: FunctionHook, call: HookCall, session: SparkSession) -> None:
+    """Return when the function has. A repeat calls it again.
+
+    Raises HookRefused for arguments that are not its own, HookFailed, HookTimedOut when Spark was told to stop it.
+    """
+    function = sql_name(NamedTarget(tuple(hook.function.split("."))))
+    with translated(call):
+        described = [str(row[0]) for row in session.sql(DESCRIBE.format(function=function)).collect()]
+    for problem in _problems(described, hook.args):
+        raise failed(HookRefused, call, problem)
+    args = ", ".join(f"{name} => {literal(value)}" for name, value in hook.args.items())
+    _within(session, CALL.format(function=function, args=args), hook, call)
+
+
+def _within(session: SparkSession, statement: str, hook: FunctionHook, call: HookCall) -> None:
+    tag = f"hook-{uuid4().hex}"
+
+    def run() -> None:
+        session.addTag(tag)
+        session.sql(statement).collect()
+
+    seconds = hook.timeout.total_seconds()
+    pool = ThreadPoolExecutor(1, thread_name_prefix="hook")
+    running = pool.submit(run)
+    try:
+        with translated(call):
+            running.result(timeout=seconds)
+    except Late:
+        session.interruptTag(tag)
+        raise failed(HookTimedOut, call, f"`{hook.function}` took longer than {seconds:g} s") from None
+    finally:
+        pool.shutdown(wait=False)
+
+
+def _problems(described: list[str], args: dict[str, Any]) -> list[str]:
+    declared = _declared(described)
+    unknown = [f"it takes no argument `{name}`" for name in args if name not in declared]
+    missing = [
+        f"its argument `{name}` is missing"
+        for name, (_kind, has_default) in declared.items()
+        if not has_default and name not in args
+    ]
+    return (
+        unknown
+        + missing
+        + [
+            f"its argument `{name}` is {declared[name][0]}, and {type(value).__name__} is given"
+            for name, value in args.items()
+            if name in declared and type(value) not in _KINDS.get(declared[name][0], ())
+        ]
+    )
+
+
+def _declared(described: list[str]) -> dict[str, tuple[str, bool]]:
+    """Type of each argument, and whether it may be left out."""
+    found: dict[str, tuple[str, bool]] = {}
+    is_input = False
+    for line in described:
+        is_input = line.startswith("Input:") or (is_input and line.startswith(" "))
+        if is_input and (one := _INPUT.match(line)):
+            found[one["name"].lower()] = (one["type"], "DEFAULT" in one["rest"])
+    return found
