@@ -41,8 +41,11 @@ class TableHooks:
 
         A repeat calls those that have not succeeded yet. Raises HookError, CatalogError.
         """
-        for index in range(len(self._load.pre_hook)):
-            if self._called_for(_PRE, index) < landing.number:
+        if not self._load.pre_hook and not self._load.post_hook:
+            return
+        called = self._errand.patiently("noted hooks", lambda: self._called(_PRE))
+        for index, last in enumerate(called):
+            if last < landing.number:
                 self._call(_PRE, index, landing)
         if self._load.post_hook:
             self._errand.patiently("note of hooks", lambda: self._owe(landing.number))
@@ -111,7 +114,7 @@ class TableHooks:
             return []
         since = range(int(noted.value), noted.landing + 1)
         landings = [one for one in _changing(self._catalog.landings(self._key)) if one.number in since]
-        called = [self._called_for(_POST, index) for index in range(len(self._load.post_hook))]
+        called = self._called(_POST)
         return [
             (index, landing)
             for landing in landings
@@ -120,9 +123,10 @@ class TableHooks:
             if called[index] < landing.number and (_is_told_of_each(hook) or landing is landings[-1])
         ]
 
-    def _called_for(self, phase: str, index: int) -> int:
-        noted = self._noted(f"{phase}[{index}]")
-        return noted.landing if noted else 0
+    def _called(self, phase: str) -> list[int]:
+        """For each hook of the list, the last landing it was called for."""
+        noted = [self._noted(f"{phase}[{index}]") for index in range(len(self._hooks(phase)))]
+        return [one.landing if one else 0 for one in noted]
 
     def _noted(self, what: str) -> Cursor | None:
         return self._catalog.cursor(self._ledger(what))

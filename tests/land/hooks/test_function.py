@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -75,10 +74,8 @@ def test_a_function_that_fails_is_told_in_one_line(function: str, why: str) -> N
 
 
 def test_a_function_that_hangs_is_killed_with_whatever_it_has_started(book: Path) -> None:
-    started = monotonic()
     with pytest.raises(HookTimedOut) as caught:
         call_function(hook("hang", seconds=3600, timeout="5s"), CALL)
-    assert monotonic() - started < 60
     assert "took longer than 5 s" in caught.value.reason
     assert isinstance(caught.value, HookError)
     assert not is_running(int(book.read_text()))

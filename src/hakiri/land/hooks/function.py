@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 
 from hakiri.errors import HookFailed, HookRefused, HookTimedOut
 from hakiri.land.hooks.facts import facts_of, failed
@@ -44,7 +43,7 @@ def call_function(hook: FunctionHook, call: HookCall) -> None:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
+    if child.poll() is None:
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
     if child.stderr:

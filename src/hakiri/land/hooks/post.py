@@ -5,10 +5,10 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Thread, Timer
+from threading import Event, Thread, Timer
 from time import monotonic
 
 from hakiri.land.hooks.guard import NotAllowed, Policy, Resolver, guarded, is_public, resolve
@@ -47,39 +47,9 @@ class Poster:
         places = self._places(address, deadline)
         with _connected(places, address.port, deadline) as connected:
             secured = self.trust().wrap_socket(connected, server_hostname=address.host, do_handshake_on_connect=False)
-        with secured:
-            is_late = False
-
-            def cut() -> None:
-                nonlocal is_late
-                is_late = True
-                # Not the socket's own method, which first forgets its TLS under the reader's hands.
-                with suppress(OSError):
-                    socket.socket.shutdown(secured, socket.SHUT_RDWR)
-
-            # A timeout of the socket begins anew with every byte; this one ends the whole exchange.
-            watch = Timer(_left(deadline), cut)
-            watch.daemon = True
-            watch.start()
-            try:
-                secured.do_handshake()
-                reply = self._exchange(secured, address, body, headers)
-            except (OSError, http.client.HTTPException) as failure:
-                if is_late:
-                    raise TooLate from failure
-                raise
-            finally:
-                watch.cancel()
-            if is_late:
-                raise TooLate  # an answer that was cut may read like a whole one
-            return reply
-
-    def _exchange(self, secured: ssl.SSLSocket, address: Address, body: bytes, headers: Mapping[str, str]) -> Reply:
-        connection = http.client.HTTPSConnection(address.host, address.port, context=secured.context)
-        connection.sock, connection.auto_open = secured, 0  # no name is looked up again, no proxy is asked
-        connection.request("POST", address.path, body=body, headers=dict(headers))
-        response = connection.getresponse()
-        return Reply(response.status, response.headers.get("Retry-After", ""))
+        with secured, _ending(secured, deadline):
+            secured.do_handshake()
+            return _exchange(secured, address, body, headers)
 
     def _places(self, address: Address, deadline: float) -> tuple[str, ...]:
         """The judged addresses of the host. A resolver cannot be stopped, so it is left behind when it is late."""
@@ -116,6 +86,40 @@ def _connected(places: tuple[str, ...], port: int, deadline: float) -> socket.so
         connected.settimeout(None)
         return connected
     raise failure or OSError("no address")
+
+
+@contextmanager
+def _ending(connected: socket.socket, deadline: float) -> Iterator[None]:
+    """What is done with the connection ends in time; a timeout of the socket would begin anew with every byte."""
+    is_cut = Event()
+
+    def cut() -> None:
+        is_cut.set()
+        with suppress(OSError):
+            # Not the method of a TLS socket, which forgets its TLS under the reader's hands.
+            socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+    watch = Timer(_left(deadline), cut)
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    except (OSError, http.client.HTTPException) as failure:
+        if is_cut.is_set():
+            raise TooLate from failure
+        raise
+    finally:
+        watch.cancel()
+    if is_cut.is_set():
+        raise TooLate  # an answer that was cut may read like a whole one
+
+
+def _exchange(secured: ssl.SSLSocket, address: Address, body: bytes, headers: Mapping[str, str]) -> Reply:
+    connection = http.client.HTTPSConnection(address.host, address.port, context=secured.context)
+    connection.sock, connection.auto_open = secured, 0  # no name is looked up again, no proxy is asked
+    connection.request("POST", address.path, body=body, headers=dict(headers))
+    response = connection.getresponse()
+    return Reply(response.status, response.headers.get("Retry-After", ""))
 
 
 def _left(deadline: float) -> float:
