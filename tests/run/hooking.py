@@ -15,6 +15,7 @@ from pathlib import Path
 from hakiri.errors import HakiriError
 from hakiri.run.errand import Errand
 from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import Event, Journal
 from hakiri.run.landing import TableLander
 from hakiri.run.stopping import Stop
@@ -55,7 +56,8 @@ class Hooked(Rounds):
         ):
             beat = Heartbeat(parts.catalog, lease_seconds=600)
             errand = Errand(equipment=parts, spec=self.spec, run="run", journal=journal, stop=Stop(), heartbeat=beat)
-            yield TableLander(errand, self.spec.tables[0])
+            table = self.spec.tables[0]
+            yield TableLander(errand, table, hooks=TableHooks(errand, table))
 
 
 if __name__ == "__main__":

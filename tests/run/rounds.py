@@ -33,6 +33,7 @@ from hakiri.run.equipment import Equipment, Place
 from hakiri.run.gather import gather
 from hakiri.run.node import Node
 from hakiri.settings import Settings
+from hakiri.spec.address import HostRule
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import Attempt
@@ -53,6 +54,8 @@ class Rounds:
     writes_predicates: bool = True
     run: int = 0
     load: dict[str, Any] = field(default_factory=dict)
+    rules: tuple[HostRule, ...] = ()
+    poster: Poster = field(default_factory=Poster)
     _staged: dict[ChunkKey, StagedChunk] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -97,7 +100,7 @@ class Rounds:
                 hooks=AllHooks(
                     spark=no_spark,
                     views=lambda: ProjectViews(self.root, ("orders",), str(self.table.parent), no_spark),
-                    webhooks=Webhooks((), Settings(cwd=self.root).look_up, self.clock, Poster()),
+                    webhooks=Webhooks(self.rules, Settings(cwd=self.root).look_up, self.clock, self.poster),
                 ),
                 spark=no_spark,
                 journals=self.root / "journal",

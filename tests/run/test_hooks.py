@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ import pytest
 from deltalake import DeltaTable
 
 from hakiri.errors import HookFailed, render
+from hakiri.land.hooks.post import Poster
 from hakiri.model.boundary import STOP_AT, Boundary
 from hakiri.model.ledger import LandingStatus
 from hakiri.run.journal import EventKind
+from hakiri.spec.address import HostRule
+from land.hooks.receiver import LOOPBACK, answer, receiving
 from land.hooks.registered import make_known
 from run.hooking import Hooked
 from run.rounds import TABLE
@@ -143,6 +147,23 @@ def test_a_landing_that_rests_calls_no_post_hook(hooked: Callable[..., Hooked], 
     assert shop.run_once() == []
     assert calls(book) == ["1/pre_hook[0]", "1/post_hook[0]", "2/pre_hook[0]"]
     assert DeltaTable(shop.table).version() == 0
+
+
+def test_a_webhook_that_is_asked_to_wait_waits_and_is_sent_again_under_the_same_key(
+    hooked: Callable[..., Hooked],
+) -> None:
+    with receiving(answer(429, "Retry-After: 90"), answer(503), answer(204)) as receiver:
+        shop = hooked(post_hook={"type": "webhook", "url": receiver.url})
+        shop.rules = (HostRule.parse(receiver.rule),)
+        shop.poster = Poster(lambda _host, _port: (LOOPBACK,), lambda address: address == LOOPBACK, receiver.trust)
+        shop.stage("a", "1")
+        before = shop.clock.now()
+        assert shop.run_once() == []
+        assert shop.clock.now() - before >= timedelta(seconds=90)
+        keys = [receiver.header("Idempotency-Key", of=index) for index in range(len(receiver.requests))]
+        assert keys == ["test/shop/orders/1/post_hook[0]"] * 3
+        assert shop.run_once() == []
+        assert len(receiver.requests) == 3
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ def check(make_project: MakeProject) -> Any:
         ('post_hook = { type = "custom_function", function = "notify" }', 7, "`channel` is missing"),
         ('post_hook = { type = "custom_function", function = "notify", args = { channel = [1] } }', 7, "args"),
         ('post_hook = { type = "refresh_mat_view", view = "daily" }', 7, "there is no `views/daily.sql`"),
+        ('post_hook = { type = "refresh_mat_view", view = "crm.Orders" }', 7, "is a table of the project"),
+        ('post_hook = { type = "refresh_mat_view", view = "crm.orders_quarantine" }', 7, "is a table of the project"),
         ('post_hook = { type = "refresh_mat_view", view = "../x" }', 7, "is not a table name"),
     ],
 )

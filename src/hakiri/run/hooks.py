@@ -7,6 +7,7 @@ from contextlib import suppress
 from time import monotonic
 
 from hakiri.errors import CursorMoved, HakiriError
+from hakiri.land.target import Target
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
@@ -33,7 +34,7 @@ class TableHooks:
         self._catalog = errand.equipment.catalog
         self._key = TableKey(errand.spec.id, table.name)
         self._name = errand.spec.landed_name(table)
-        self._target = errand.equipment.place(errand.spec, table).target
+        self._table = table
         self.errors: list[HakiriError] = []
 
     def before(self, landing: Landing) -> None:
@@ -84,7 +85,7 @@ class TableHooks:
         try:
             errand.patiently(
                 f"{call.hook} of {self._name}",
-                lambda: perform(hooks[index], call, self._target, earlier=hooks[:index]),
+                lambda: perform(hooks[index], call, self._target(), earlier=hooks[:index]),
             )
         except HakiriError as error:
             errand.journal.record(EventKind.HOOK_FAILED, **told, code=error.code, message=error.message())
@@ -96,16 +97,17 @@ class TableHooks:
         errand.patiently("note of a hook", lambda: self._note(call.hook, "", landing.number))
         passing(Boundary.HOOK_NOTED)
 
+    def _target(self) -> Target:
+        return self._errand.equipment.place(self._errand.spec, self._table).target
+
     def _hooks(self, phase: str) -> tuple[Hook, ...]:
         return self._load.pre_hook if phase == _PRE else self._load.post_hook
 
     def _owe(self, number: int) -> None:
         """Note that the post-hooks are owed for this landing; the first that they are owed for stays noted with it."""
         noted = self._noted(_POST)
-        if noted is not None and noted.landing >= number:
-            return
-        is_open = noted is not None and bool(self._owed())
-        self._note(_POST, noted.value if noted and is_open else str(number), number)
+        if noted is None or noted.landing < number:
+            self._note(_POST, noted.value if noted and self._owed() else str(number), number)
 
     def _owed(self) -> list[tuple[int, Landing]]:
         """Which post-hook is owed for which landing, in the order of the calls."""

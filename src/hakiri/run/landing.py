@@ -55,12 +55,12 @@ class TableLander:
         errand: Errand,
         table: TableSpec,
         *,
-        hooks: TableHooks | None = None,
+        hooks: TableHooks,
         key: tuple[str, ...] = (),
         kind: CursorKind = CursorKind.MONOTONIC,
     ) -> None:
         """`key` is the table's primary key as its source has it, `kind` how the source is walked."""
-        self.hooks = hooks or TableHooks(errand, table)
+        self.hooks = hooks
         self._errand = errand
         self._catalog = errand.equipment.catalog
         self.table = table.name

@@ -166,7 +166,7 @@ class _Conduct:
     quota: Quota | None = None
     landers: dict[str, TableLander] = field(default_factory=dict)
     overtaken: PlanChanged | None = None
-    hooks: dict[str, TableHooks] = field(default_factory=dict)
+    hooks: dict[str, TableHooks] = field(init=False)
 
     def __post_init__(self) -> None:
         self.hooks = {table.name: TableHooks(self.errand, table) for table in self.errand.spec.tables}
@@ -210,8 +210,6 @@ class _Conduct:
         self.overtaken = None
         if self.errand.stop.is_asked:
             return False
-        for hooks in self.hooks.values():
-            hooks.after()  # what an earlier run has left owed
         gathered = self.errand.patiently("look at the source", lambda: self._look(connector))
         plan = make_plan([gathered.facts])
         pipeline = plan.pipelines[0]
@@ -244,10 +242,11 @@ class _Conduct:
                 raise SchemaDrift(pipeline=plan.pipeline, table=table.table.table, changes=drift)
 
     def _look(self, connector: Connector) -> Gathered:
-        """What a cut-off worker left unrecorded is recorded first, so that the look sees it."""
+        """What a cut-off worker left unrecorded or uncalled is seen to first, so that the look sees it."""
         errand = self.errand
         for table in errand.spec.tables:
             TableLander(errand, table, hooks=self.hooks[table.name]).settle()
+            self.hooks[table.name].after()
         gathered = gather(
             errand.spec,
             connector,

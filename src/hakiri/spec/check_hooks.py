@@ -19,7 +19,7 @@ from hakiri.spec.project import ProjectSpec
 from hakiri.spec.statement import TABLE, read_statement
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What hooks of a project may reach."""
 
@@ -28,6 +28,8 @@ class Surroundings:
     shown: Callable[[Path], str]
     tables: tuple[str, ...]
     """The landed names of the project's tables."""
+    quarantines: tuple[str, ...]
+    """The names of the tables that quarantined rows go to."""
     functions: Functions
 
 
@@ -97,6 +99,9 @@ def _check_host(hook: WebhookHook, project: ProjectSpec, wrong: Wrong) -> Iterat
 def _check_view(hook: RefreshHook, around: Surroundings, wrong: Wrong) -> Iterator[ManifestError]:
     from hakiri.spec.view import read_view, view_file  # the parser takes a while to load, and few projects need it
 
+    if hook.view.casefold() in {name.casefold() for name in (*around.tables, *around.quarantines)}:
+        yield wrong("view", f"`{hook.view}` is a table of the project, and a refresh would replace its rows")
+        return
     file = view_file(around.root, hook.view)
     try:
         read_view(around.root, hook.view, dict.fromkeys(around.tables, ""))

@@ -215,7 +215,14 @@ class _Reading:
             self.problems.append(WrongValue(place=place, key=f"transforms[{index}]", reason=reason))
 
     def _check_hooks(self, project: ProjectSpec) -> None:
-        around = Surroundings(project, self.root, self._shown, landed_names(self.pipelines), self.functions)
+        around = Surroundings(
+            project=project,
+            root=self.root,
+            shown=self._shown,
+            tables=landed_names(self.pipelines),
+            quarantines=tuple(one.spec.quarantine_name(t) for one in self.pipelines.values() for t in one.spec.tables),
+            functions=self.functions,
+        )
         for one in self.pipelines.values():
             self._sort(check_hooks(one.spec, one.written.where, around))
 

@@ -1,4 +1,4 @@
-"""A view of the project is a file of one SELECT over its landed tables, and has a name that no table has."""
+"""A view of the project is a file of one SELECT over its landed tables."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ def read_view(root: Path, view: str, tables: Mapping[str, str]) -> tuple[Select,
     """
     select = read_select(view_file(root, view).read_text(encoding="utf-8"))
     known = {name.casefold(): stored for name, stored in tables.items()}
-    if view.casefold() in known:
-        raise ValueError(f"`{view}` is the name of a landed table")
     if strange := next((name for name in select.tables if name.casefold() not in known), None):
         raise ValueError(f"it reads `{strange}`, and the project lands no table of that name")
     return select, {name: known[name.casefold()] for name in select.tables}

@@ -47,9 +47,13 @@ def untyped(call: HookCall, *, channel) -> None:
     pass
 
 
+def deaf() -> None:
+    pass
+
+
 NOT_A_FUNCTION = 1
 '''
-NAMES = ("note", "refuse", "hang", "die", "untyped", "NOT_A_FUNCTION", "missing")
+NAMES = ("note", "refuse", "hang", "die", "untyped", "deaf", "NOT_A_FUNCTION", "missing")
 
 
 def install(site: Path) -> Path:

@@ -44,6 +44,7 @@ def test_a_function_is_told_what_has_landed_and_its_arguments(book: Path) -> Non
         ("note", {"channel": "a", "call": "x"}, "it takes no argument `call`"),
         ("note", {"chanel": "a", "channel": "a"}, "it takes no argument `chanel`"),
         ("untyped", {"channel": "a"}, "its argument `channel` is None, and str is given"),
+        ("deaf", {}, "it takes the call first"),
         ("not_a_function", {}, "is not a function"),
         ("missing", {}, "loading `missing` failed with AttributeError"),
         ("os", {}, "it is not installed here"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hakiri.errors import HookRefused, HookTimedOut
 from hakiri.land.hooks.facts import failed
+from hakiri.land.hooks.signature import Parameter, problems
 from hakiri.land.hooks.sql import translated
 from hakiri.land.sql import literal
 from hakiri.land.target import NamedTarget, sql_name
@@ -40,7 +41,7 @@ def call_unity(hook: FunctionHook, call: HookCall, session: SparkSession) -> Non
     function = sql_name(NamedTarget(tuple(hook.function.split("."))))
     with translated(call):
         described = [str(row[0]) for row in session.sql(DESCRIBE.format(function=function)).collect()]
-    for problem in _problems(described, hook.args):
+    for problem in problems(_declared(described), hook.args):
         raise failed(HookRefused, call, problem)
     args = ", ".join(f"{name} => {literal(value)}" for name, value in hook.args.items())
     _within(session, CALL.format(function=function, args=args), hook, call)
@@ -66,31 +67,12 @@ def _within(session: SparkSession, statement: str, hook: FunctionHook, call: Hoo
         pool.shutdown(wait=False)
 
 
-def _problems(described: list[str], args: dict[str, Any]) -> list[str]:
-    declared = _declared(described)
-    unknown = [f"it takes no argument `{name}`" for name in args if name not in declared]
-    missing = [
-        f"its argument `{name}` is missing"
-        for name, (_kind, has_default) in declared.items()
-        if not has_default and name not in args
-    ]
-    return (
-        unknown
-        + missing
-        + [
-            f"its argument `{name}` is {declared[name][0]}, and {type(value).__name__} is given"
-            for name, value in args.items()
-            if name in declared and type(value) not in _KINDS.get(declared[name][0], ())
-        ]
-    )
-
-
-def _declared(described: list[str]) -> dict[str, tuple[str, bool]]:
-    """Type of each argument, and whether it may be left out."""
-    found: dict[str, tuple[str, bool]] = {}
+def _declared(described: list[str]) -> dict[str, Parameter]:
+    """The arguments, out of what Spark prints of the function."""
+    found: dict[str, Parameter] = {}
     is_input = False
     for line in described:
         is_input = line.startswith("Input:") or (is_input and line.startswith(" "))
         if is_input and (one := _INPUT.match(line)):
-            found[one["name"].lower()] = (one["type"], "DEFAULT" in one["rest"])
+            found[one["name"].lower()] = Parameter(one["type"], _KINDS.get(one["type"], ()), "DEFAULT" in one["rest"])
     return found

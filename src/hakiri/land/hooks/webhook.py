@@ -89,13 +89,10 @@ class Webhooks:
         return failed(HookFailed, call, f"{said}, and it is not followed elsewhere" if is_elsewhere else said)
 
     def _wait(self, asked: str) -> float | None:
-        """How long the other side asks us to wait, in seconds or until a date."""
+        """How long the other side asks us to wait: so many seconds, or until a date."""
         try:
-            seconds = (
-                float(asked)
-                if asked.isdecimal()
-                else (parsedate_to_datetime(asked) - self._clock.now()).total_seconds()
-            )
+            until = None if asked.isdecimal() else parsedate_to_datetime(asked)
+            seconds = float(asked) if until is None else (until - self._clock.now()).total_seconds()
         except (ValueError, TypeError, OverflowError):
             return None
         return min(max(seconds, 0.0), MAX_WAIT_SECONDS)
