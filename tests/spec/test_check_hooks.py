@@ -60,6 +60,11 @@ def check(make_project: MakeProject) -> Any:
         ('post_hook = { type = "webhook", url = "https://a.example.com/", timeout = "1h" }', 7, "five minutes"),
         ('post_hook = { type = "custom_function", function = "os.system" }', 7, "a registered name"),
         ('post_hook = { type = "custom_function", function = "notify" }', 7, "`channel` is missing"),
+        (
+            'post_hook = { type = "custom_function", function = "n", args = { url = "${secret:KEY}" } }',
+            7,
+            "resolved",
+        ),
         ('post_hook = { type = "custom_function", function = "notify", args = { channel = [1] } }', 7, "args"),
         ('post_hook = { type = "refresh_mat_view", view = "daily" }', 7, "there is no `views/daily.sql`"),
         ('post_hook = { type = "refresh_mat_view", view = "crm.Orders" }', 7, "is a table of the project"),

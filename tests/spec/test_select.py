@@ -48,6 +48,7 @@ def test_each_table_gives_way_to_where_it_is_stored(text: str, over: str) -> Non
         ("SELECT * FROM", "not SQL"),
         ("SELECT " + "(" * 5_000, "not SQL"),
         ("SELECT * FROM orders, orders", "Alias already used"),
+        ("SELECT * FROM orders VERSION AS OF 1", "needs an alias"),
         ("SELECT * FROM read_files('/etc')", "not a function"),
         ("SELECT http_request(conn => 'x')", "not a function"),
     ],

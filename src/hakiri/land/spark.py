@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from math import ceil
 from typing import TYPE_CHECKING
 
-from hakiri.errors import HakiriError, LandingFailed, NullKeys, RowsUncounted, TableContended
+from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, put_stamp
 from hakiri.land.recipe import ROWS, STAGED, Recipe
-from hakiri.land.said import is_conflict, is_missing, is_sparks, reason_of
+from hakiri.land.said import is_missing, translating
 from hakiri.land.sql import column, text
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
@@ -165,20 +164,13 @@ class SparkTable:
         self._session.table(ROWS).coalesce(files).createOrReplaceTempView(ROWS)
 
 
-@contextmanager
-def translated(landing: Landing) -> Iterator[None]:
+def translated(landing: Landing) -> AbstractContextManager[None]:
     """Whatever Spark raises, as one of ours."""
     table, number = landing.table.table, landing.number
-    try:
-        yield
-    except HakiriError:
-        raise
-    except Exception as error:
-        if is_conflict(error):
-            raise TableContended(table=table, number=number) from error
-        if is_sparks(error):
-            raise LandingFailed(table=table, number=number, reason=reason_of(error)) from error
-        raise
+    return translating(
+        lambda: TableContended(table=table, number=number),
+        lambda reason: LandingFailed(table=table, number=number, reason=reason),
+    )
 
 
 def _properties(recipe: Recipe) -> str:

@@ -207,7 +207,7 @@ def _check_triggers(spec: PipelineSpec, where: Where) -> Iterator[ManifestError]
 
 
 def _may_refer(path: KeyPath) -> bool:
-    is_webhook = path[-1] == "url" or ("load" in path and path[-1] == "secret")
+    is_webhook = "args" not in path and (path[-1] == "url" or ("load" in path and path[-1] == "secret"))
     return is_webhook or path[:2] in {("source", "config"), ("destination", "config")}
 
 

@@ -107,6 +107,8 @@ def _name(table: exp.Table) -> str:
 
 
 def _table_edit(table: exp.Table) -> _Edit:
+    if not table.alias and (table.args.get("version") or table.args.get("sample")):
+        raise ValueError(f"a version or a sample of `{_name(table)}` needs an alias")
     first, last = table.parts[0], table.parts[-1]
     alias = "" if table.alias else f" AS {_quoted(table.name)}"
     return _Edit(first.meta["start"], last.meta["end"] + 1, _name(table), alias)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from hakiri.errors import HakiriError, HookFailed, HookRefused, HookUnanswered
+from hakiri.errors import HookFailed, HookRefused, HookUnanswered
 from hakiri.land.hooks.facts import failed
-from hakiri.land.said import is_conflict, is_missing, is_sparks, reason_of
+from hakiri.land.said import is_missing, translating
 from hakiri.land.target import Target, sql_name
 from hakiri.model.hook import HookCall
 from hakiri.spec.check_hooks import statement_problems
@@ -43,16 +43,9 @@ def settings(hooks: Sequence[Hook]) -> Iterator[SqlHook]:
             yield hook
 
 
-@contextmanager
-def translated(call: HookCall) -> Iterator[None]:
+def translated(call: HookCall) -> AbstractContextManager[None]:
     """Whatever Spark raises, as the error of this call."""
-    try:
-        yield
-    except HakiriError:
-        raise
-    except Exception as error:
-        if is_conflict(error):
-            raise failed(HookUnanswered, call, "other writers of the table were faster") from error
-        if is_sparks(error):
-            raise failed(HookFailed, call, reason_of(error)) from error
-        raise
+    return translating(
+        lambda: failed(HookUnanswered, call, "other writers of the table were faster"),
+        lambda reason: failed(HookFailed, call, reason),
+    )
