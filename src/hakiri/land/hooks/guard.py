@@ -28,8 +28,8 @@ _UNICAST = IPv6Network("2000::/3")
 _NOT_UNICAST = tuple(
     map(
         IPv6Network,
-        # Protocols and Teredo, documentation, 6to4, documentation, segment routing: none is a server's own address.
-        ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16"),
+        # Protocols and Teredo, documentation, 6to4, documentation: none is a server's own address.
+        ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
     )
 )
 _NAT64 = IPv6Network("64:ff9b::/96")

@@ -11,7 +11,6 @@ from hakiri.land.hooks.facts import failed
 from hakiri.land.hooks.function import call_function
 from hakiri.land.hooks.sql import run_sql, settings, translated
 from hakiri.land.hooks.unity import call_unity
-from hakiri.land.hooks.views import Views
 from hakiri.land.hooks.webhook import Webhooks
 from hakiri.land.isolated import isolated
 from hakiri.land.target import Target
@@ -20,6 +19,8 @@ from hakiri.spec.hook import FunctionHook, Hook, RefreshHook, SqlHook, WebhookHo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from hakiri.land.hooks.views import Views
 
 
 class Hooks(Protocol):
