@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as Late
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -30,6 +30,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(_WHOLE, (int,)),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), (int, float)),
 }
+_STOPS = 60
 _INPUT = re.compile(r"(?:Input:)?\s+(?P<name>\w+)\s+(?P<type>[A-Z]+)[^ ]*(?P<rest>.*)")
 
 
@@ -61,10 +62,18 @@ def _within(session: SparkSession, statement: str, hook: FunctionHook, call: Hoo
         with translated(call):
             running.result(timeout=seconds)
     except Late:
-        session.interruptTag(tag)
+        _stop(session, tag, running)
         raise failed(HookTimedOut, call, f"`{hook.function}` took longer than {seconds:g} s") from None
     finally:
         pool.shutdown(wait=False)
+
+
+def _stop(session: SparkSession, tag: str, running: Future[None]) -> None:
+    """Interrupt the statement until it has ended: while it is still being planned there is no job to interrupt."""
+    for _ in range(_STOPS):
+        session.interruptTag(tag)
+        if wait([running], timeout=1).done:
+            return
 
 
 def _declared(described: list[str]) -> dict[str, Parameter]:
