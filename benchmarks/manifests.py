@@ -75,7 +75,7 @@ def pipeline(name: str) -> dict[str, Any]:
             },
         ],
         "schedule": "every 15m",
-        "load": {"post_hook": {"type": "sql", "statement": "OPTIMIZE orders"}},
+        "load": {"post_hook": {"type": "sql", "statement": "OPTIMIZE {table}"}},
         "quality": {
             "row_level": [
                 {"type": "not_null", "field": "id", "on_fail": "abort"},

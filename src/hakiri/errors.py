@@ -17,7 +17,8 @@ HakiriError
 │   ├── EditRefused              HK112  the edit would make the project invalid
 │   ├── UnresolvedReference      HK113  `${env:X}` or `${secret:X}` with nothing behind it
 │   ├── ManifestChanged          HK114  a file changed between being read and being replaced
-│   └── TableTaken               HK115  two tables of a project would land as one
+│   ├── TableTaken               HK115  two tables of a project would land as one
+│   └── UnknownFunction          HK116  (a warning: it may be installed elsewhere)
 ├── EngineError                  HK2xx  Spark, Java and the Delta jars
 │   ├── SparkMissing             HK201
 │   ├── JavaMissing              HK202
@@ -112,6 +113,11 @@ HakiriError
 │   ├── TableContended           HK811  other writers were faster every time (retried)
 │   ├── LandingFailed            HK812  nothing was landed (retried)
 │   └── ModeUnavailable          HK813  a load mode this release does not carry out
+├── HookError                    HK82x  what runs beside a landing
+│   ├── HookRefused              HK821  it asks for what it may not have
+│   ├── HookFailed               HK822  it ran, and trying again at once will not help
+│   ├── HookUnanswered           HK823  (retried, not before `retry_after_seconds`)
+│   └── HookTimedOut             HK824  it was stopped
 ├── RunError                     HK85x  a run as a whole
 │   ├── ChunksFailed             HK851  chunks that will not be tried again by themselves
 │   ├── TableUnlisted            HK852  a chunk of a table that the manifest no longer has
@@ -362,6 +368,26 @@ class UnknownConnector(LocatedError):
         if self.guess:
             return f"did you mean `{self.guess}`?"
         return f"installed: {', '.join(self.installed)}; others come from packages that offer `hakiri.connectors`"
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownFunction(LocatedError):
+    """A hook's function that is not installed here."""
+
+    code = "HK116"
+    severity = "warning"
+    function: str
+    installed: tuple[str, ...]
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"no function `{self.function}` is installed here"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        there = f"installed: {', '.join(self.installed)}; others come" if self.installed else "they come"
+        return f"{there} from packages that offer `hakiri.functions`"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -1877,6 +1903,85 @@ class ModeUnavailable(LandError):
 
     def help(self) -> str:
         return f"choose one of {', '.join(self.available)}"
+
+
+# --- hooks --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class HookError(HakiriError):
+    """A hook that did not do what the manifest asks of it. The table's rows are whole, landed or not."""
+
+    pipeline: str
+    table: str
+    hook: str
+    """Where the manifest has it: `post_hook[0]`."""
+    number: int
+    """The landing it was called for."""
+    reason: str
+
+    def subject(self) -> str:
+        return f"{self.hook} of `{self.pipeline}`.`{self.table}` for landing {self.number}"
+
+    def what_follows(self) -> str:
+        """What became of the table, and when the hook is called again."""
+        if self.hook.startswith("pre_hook"):
+            return "nothing was written to the table; the next run calls the hook again and lands the rows after it"
+        return "the rows have landed and stay; the next run calls the hook again"
+
+
+@dataclass(eq=False, kw_only=True)
+class HookRefused(HookError):
+    """A hook that asks for what it may not have. Nothing of it was done."""
+
+    code = "HK821"
+
+    def message(self) -> str:
+        return f"{self.subject()} was refused: {self.reason}"
+
+    def help(self) -> str:
+        return f"change the hook, or what hakiri.toml allows under [hooks]; {self.what_follows()}"
+
+
+@dataclass(eq=False, kw_only=True)
+class HookFailed(HookError):
+    """A hook that was called, and answered that it could not."""
+
+    code = "HK822"
+
+    def message(self) -> str:
+        return f"{self.subject()} failed: {self.reason}"
+
+    def help(self) -> str:
+        return f"mend what the hook calls; {self.what_follows()}"
+
+
+@dataclass(eq=False, kw_only=True)
+class HookUnanswered(HookError):
+    """A hook whose other side did not answer, or asked for patience."""
+
+    code = "HK823"
+    recovery = Recovery.RETRY
+    retry_after_seconds: float | None = None
+
+    def message(self) -> str:
+        return f"{self.subject()} got no answer: {self.reason}"
+
+    def help(self) -> str:
+        return f"see that the other side is up; {self.what_follows()}"
+
+
+@dataclass(eq=False, kw_only=True)
+class HookTimedOut(HookError):
+    """A hook that took longer than it was given, and was stopped. What it had begun may be done."""
+
+    code = "HK824"
+
+    def message(self) -> str:
+        return f"{self.subject()} was stopped: {self.reason}"
+
+    def help(self) -> str:
+        return f"give it a longer `timeout`, or less to do; {self.what_follows()}"
 
 
 # --- runs --------------------------------------------------------------------------------------

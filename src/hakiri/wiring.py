@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
@@ -18,6 +19,7 @@ from hakiri.engine.settings import EngineSettings, default_cache_dir, default_co
 from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
+from hakiri.land.hooks.registry import functions
 from hakiri.land.target import PathTarget
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
@@ -35,10 +37,14 @@ from hakiri.spec.reference import resolve
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.port import Files
 
+if TYPE_CHECKING:
+    from hakiri.land.hooks.perform import Hooks
+    from hakiri.land.hooks.views import Views
+
 
 def workplace(settings: Settings) -> Workplace:
     """Where the command was called, with the connectors that are installed."""
-    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts())
+    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=functions())
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
@@ -109,6 +115,7 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
             catalog=catalog,
             connector=partial(connector, settings, project),
             place=partial(place, project),
+            hooks=_hooks(settings, project, engine),
             spark=lambda: open_session(engine),
             journals=journals(project),
             max_parallel_chunks=project.spec.engine.max_parallel_chunks,
@@ -133,6 +140,32 @@ def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:
         files=_files(root),
         quarantine=PathTarget(f"{tables_root(project)}/{quarantine}") if quarantine else None,
     )
+
+
+def _hooks(settings: Settings, project: Project, engine: EngineSettings) -> Hooks:
+    # Loaded where something lands: a look at a project calls no hooks.
+    from hakiri.land.hooks.perform import AllHooks
+    from hakiri.land.hooks.post import Poster
+    from hakiri.land.hooks.webhook import Webhooks
+
+    return AllHooks(
+        spark=lambda: open_session(engine),
+        views=partial(_views, settings, project, engine),
+        webhooks=Webhooks(project.spec.hooks.rules, settings.look_up, clock(), Poster()),
+    )
+
+
+def _views(settings: Settings, project: Project, engine: EngineSettings) -> Views:
+    if choose_kind(engine) is SessionKind.DATABRICKS:
+        from databricks.sdk import WorkspaceClient
+
+        from hakiri.land.hooks.databricks import WorkspaceViews
+
+        warehouse = project.spec.hooks.warehouse or settings.environment.get("DATABRICKS_WAREHOUSE_ID")
+        return WorkspaceViews(WorkspaceClient, warehouse, clock())
+    from hakiri.land.hooks.views import ProjectViews
+
+    return ProjectViews(project.root, project.landed_names, tables_root(project), lambda: open_session(engine))
 
 
 def ask(sql: str, tables: Mapping[str, str]) -> Answer:

@@ -29,6 +29,7 @@ KILLS = (
     Stop(Boundary.MANIFEST_WRITTEN),
     Stop(Boundary.COMPLETED),
     Stop(Boundary.LANDING_RESERVED),
+    Stop(Boundary.PRE_HOOKS_DONE),
     Stop(Boundary.BEFORE_COMMIT),  # of the quarantined rows
     Stop(Boundary.AFTER_COMMIT),
     Stop(Boundary.BEFORE_COMMIT, 2),  # of the table's
@@ -36,6 +37,8 @@ KILLS = (
     Stop(Boundary.LANDING_FINISHED),
     Stop(Boundary.SNAPSHOT_RECORDED),
     Stop(Boundary.CURSOR_MOVED),
+    Stop(Boundary.HOOK_CALLED),
+    Stop(Boundary.HOOK_NOTED),
 )
 MODES = ("append", "truncate", "upsert")
 SOURCES = ("sqlite", "postgres", "files")

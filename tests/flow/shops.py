@@ -26,7 +26,7 @@ destination = {{ namespace = "{name}" }}
 source = {{ connector = "{connector}", config = {{ {config} }} }}
 secrets = [{secrets}]
 tables = [{{ name = "orders", {table} }}]
-load = {{ mode = "{mode}" }}
+load = {{ mode = "{mode}", post_hook = {{ type = "sql", statement = "REFRESH TABLE {{table}}" }} }}
 quality = {{ row_level = [{{ type = "not_null", field = "city", on_fail = "skip" }}] }}
 retry = {{ initial_delay = "1s", max_delay = "2s" }}
 """

@@ -17,10 +17,12 @@ SLEEPERS = {
     "catalog/delta/group.py",  # a lost race for a commit
     "catalog/delta/neighbours.py",  # the turn of another process
     "cli/status.py",  # --watch
+    "land/hooks/databricks.py",  # until the workspace has refreshed a view
 }
 WAITERS = {
     "run/heartbeat.py",  # between two beats; a clock of a test would stop the heart
     "run/work.py",  # for the first of several tasks
+    "land/hooks/unity.py",  # for a function that is called in a thread of its own
 }
 INSTANTS = {"now", "utcnow", "today", "time", "time_ns", "localtime", "gmtime"}
 
@@ -43,7 +45,10 @@ def sleeps_by_itself(source: str) -> bool:
 
 def waits(source: str) -> bool:
     """For an event or for tasks, with the time running on the machine's own clock."""
-    return any(call == "wait" or call.endswith("_over.wait") or call.startswith("select.") for call in calls(source))
+    return any(
+        call == "wait" or call.endswith("_over.wait") or call in ("select.select", "select.poll")
+        for call in calls(source)
+    )
 
 
 def tells_the_time(source: str) -> bool:

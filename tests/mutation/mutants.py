@@ -108,14 +108,7 @@ MUTANTS = {
     ),
     "a landing told before it is durable": Mutant(
         "G4",
-        (
-            Edit(
-                CARRY_OUT,
-                "    make_durable(self._place.target, landed.version, "
-                "since=before if before < landed.version else -1)\n",
-                "",
-            ),
-        ),
+        (Edit(CARRY_OUT, "    make_durable(self._place.target, landed.version, since=request.since)\n", ""),),
         (f"{LANDING}::test_a_commit_is_on_the_disk_before_the_catalog_hears_of_it",),
     ),
     "a cursor before what it rests on": Mutant(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clocks import ManualClock
 from hakiri.catalog.sidecars import LocalSidecars
@@ -15,6 +16,10 @@ from hakiri.extract.chunk import ChunkRead, extract_chunk
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.extract.provenance import Provenance
+from hakiri.land.hooks.perform import AllHooks
+from hakiri.land.hooks.post import Poster
+from hakiri.land.hooks.views import ProjectViews
+from hakiri.land.hooks.webhook import Webhooks
 from hakiri.land.lander import land
 from hakiri.land.recipe import LandRequest
 from hakiri.land.standing import carried
@@ -27,6 +32,8 @@ from hakiri.plan.reading import from_json
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.gather import gather
 from hakiri.run.node import Node
+from hakiri.settings import Settings
+from hakiri.spec.address import HostRule
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import Attempt
@@ -46,18 +53,21 @@ class Rounds:
     root: Path
     writes_predicates: bool = True
     run: int = 0
+    load: dict[str, Any] = field(default_factory=dict)
+    rules: tuple[HostRule, ...] = ()
+    poster: Poster = field(default_factory=Poster)
     _staged: dict[ChunkKey, StagedChunk] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.clock = ManualClock()
-        (self.root / "files").mkdir(parents=True)
+        (self.root / "files").mkdir(parents=True, exist_ok=True)
 
     @property
     def spec(self) -> PipelineSpec:
         source = {"connector": "files", "config": {"path": str(self.root / "files")}}
         columns = [{"name": "id", "type": "bigint"}]
         tables = [{"name": "orders", "columns": columns}]
-        return PipelineSpec.model_validate({"id": "shop", "source": source, "tables": tables})
+        return PipelineSpec.model_validate({"id": "shop", "source": source, "tables": tables, "load": self.load})
 
     @property
     def table(self) -> Path:
@@ -77,7 +87,7 @@ class Rounds:
 
         (self.root / "catalog").mkdir(exist_ok=True)
         catalog = SqliteCatalog(
-            self.root / "catalog" / "catalog.sqlite", clock=self.clock, sidecars=LocalSidecars(self.root / "tables")
+            self.root / "catalog" / "catalog.sqlite", clock=self.clock, sidecars=LocalSidecars(self.table.parent)
         )
         try:
             yield Equipment(
@@ -87,6 +97,11 @@ class Rounds:
                 catalog=catalog,
                 connector=lambda spec: open_connector(spec.source.connector, spec.source.config),
                 place=place,
+                hooks=AllHooks(
+                    spark=no_spark,
+                    views=lambda: ProjectViews(self.root, ("orders",), str(self.table.parent), no_spark),
+                    webhooks=Webhooks(self.rules, Settings(cwd=self.root).look_up, self.clock, self.poster),
+                ),
                 spark=no_spark,
                 journals=self.root / "journal",
             )

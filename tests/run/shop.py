@@ -12,6 +12,7 @@ from hakiri.errors import JavaMissing
 from hakiri.model.ledger import LandingStatus
 from hakiri.run.errand import Errand
 from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import Journal
 from hakiri.run.landing import TableLander
 from hakiri.run.stopping import Stop
@@ -66,7 +67,8 @@ class Shop(Rounds):
     def lander(self, catalog: Any = None) -> Iterator[TableLander]:
         """What lands the table."""
         with self.errand(catalog) as errand:
-            yield TableLander(errand, self.spec.tables[0], key=("id",))
+            table = self.spec.tables[0]
+            yield TableLander(errand, table, hooks=TableHooks(errand, table), key=("id",))
 
     def landed(self) -> tuple[list[LandingStatus], str | None]:
         """How far the table's landings are, and its cursor."""

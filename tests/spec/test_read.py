@@ -60,7 +60,7 @@ def test_toml_and_json_give_the_same_specification(make_project: MakeProject) ->
         "schedule": "every 15m",
         "incremental": {"column": "id", "lag": "1h"},
         "backfill": {"start_from": "2010-01-01", "rate_budget": "60/min"},
-        "load": {"post_hook": {"type": "sql", "statement": "OPTIMIZE b"}},
+        "load": {"post_hook": {"type": "sql", "statement": "OPTIMIZE {table}"}},
     }
     toml = """\
 id = "a"
@@ -77,7 +77,7 @@ start_from = 2010-01-01
 rateBudget = "60/min"
 [[load.postHook]]
 type = "sql"
-statement = "OPTIMIZE b"
+statement = "OPTIMIZE {table}"
 """
     one = read(make_project({"pipelines/a.toml": toml})).pipelines["a"].spec
     root = make_project({"pipelines/a.json": json.dumps({"id": "a", **data})})

@@ -60,11 +60,11 @@ EVERYTHING: dict[str, Any] = {
         "mode": "cdc_mirror",
         "sequence_by": "lsn",
         "upsert_key": "id",
-        "pre_hook": {"type": "sql", "statement": "ANALYZE TABLE a"},
+        "pre_hook": {"type": "sql", "statement": "ANALYZE TABLE {table} COMPUTE STATISTICS"},
         "post_hook": [
             {"type": "refresh_mat_view", "view": "v"},
-            {"type": "webhook", "url": "https://example.org/hook"},
-            {"type": "custom_function", "function": "notify"},
+            {"type": "webhook", "url": "https://example.org/hook", "secret": "${secret:A_TOKEN}", "timeout": "5s"},
+            {"type": "custom_function", "function": "notify", "args": {"a": "x", "b": 1, "c": 1.5, "d": True}},
         ],
     },
     "quality": {

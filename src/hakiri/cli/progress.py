@@ -28,7 +28,10 @@ _QUIET = frozenset(
     {EventKind.CHUNK_CLAIMED, EventKind.CHUNK_RELEASED, EventKind.LANDING_RESERVED, EventKind.CURSOR_MOVED}
 )
 _TROUBLE = frozenset(
-    {EventKind.CHUNK_FAILED, EventKind.TABLE_FAILED, EventKind.RETRYING, EventKind.STOPPING, EventKind.CHUNK_LOST}
+    {
+        *(EventKind.CHUNK_FAILED, EventKind.TABLE_FAILED, EventKind.HOOK_FAILED),
+        *(EventKind.RETRYING, EventKind.STOPPING, EventKind.CHUNK_LOST),
+    }
 )
 
 

@@ -35,6 +35,10 @@ def tell(event: Event) -> str:  # noqa: C901 one case for each kind
             return f"{landing}, {many(said('rows'), 'row')}{_aside(event)}{_took(event)}"
         case EventKind.CURSOR_MOVED:
             return f"{said('table')}: cursor moved by landing {said('landing')}"
+        case EventKind.HOOK_CALLED:
+            return f"{_hook(event)} called ({said('type')}){_took(event)}"
+        case EventKind.HOOK_FAILED:
+            return f"{_hook(event)} failed: {_error(event)}"
         case EventKind.TABLE_FAILED:
             return f"{said('table')}: failed: {_error(event)}"
         case EventKind.RETRYING:
@@ -99,6 +103,10 @@ def _chunk(event: Event) -> str:
     attempt = event.facts.get("attempt")
     again = f" (attempt {attempt})" if isinstance(attempt, int) and attempt > 1 else ""
     return f"{event.facts.get('table')}: chunk {event.facts.get('chunk')}{again}"
+
+
+def _hook(event: Event) -> str:
+    return f"{event.facts.get('table')}: {event.facts.get('hook')} for landing {event.facts.get('number')}"
 
 
 def _new(event: Event) -> str:

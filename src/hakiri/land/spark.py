@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import reduce
 from math import ceil
 from typing import TYPE_CHECKING
 
-from hakiri.errors import (
-    HakiriError,
-    LandingFailed,
-    NotWritable,
-    NullKeys,
-    RowsUncounted,
-    SessionLost,
-    TableContended,
-)
+from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, put_stamp
 from hakiri.land.recipe import ROWS, STAGED, Part, Recipe
+from hakiri.land.said import is_missing, translating
 from hakiri.land.sql import column, text
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
 from hakiri.land.types import from_delta, sql_columns, sql_type
-from hakiri.model.disk import FULL, is_full
 from hakiri.model.ledger import Landing
-from hakiri.model.session import has_ended
 from hakiri.model.staged import Tally
 
 if TYPE_CHECKING:
@@ -47,9 +37,6 @@ FILE_BYTES = 128 * 1024 * 1024
 """About how much staged data goes into one file of the table."""
 
 _LOOK_BACK = 1_000
-_MAX_REASON = 300
-_NO_TABLE = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
-_CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "delta.exceptions.Concurrent")
 
 
 class SparkTable:
@@ -188,26 +175,14 @@ class SparkTable:
         self._session.table(ROWS).coalesce(files).createOrReplaceTempView(ROWS)
 
 
-@contextmanager
-def translated(landing: Landing) -> Iterator[None]:
-    """Whatever Spark raises, as one of ours: by its text, because a conflict may come as any class."""
+def translated(landing: Landing) -> AbstractContextManager[None]:
+    """Whatever Spark raises, as one of ours."""
     table, number = landing.table.table, landing.number
-    try:
-        yield
-    except HakiriError:
-        raise
-    except Exception as error:
-        said = str(error)
-        reason = " ".join(said.split())[:_MAX_REASON]
-        if any(mark in said for mark in _CONFLICTS):
-            raise TableContended(table=table, number=number) from error
-        if has_ended(error):
-            raise SessionLost(reason=reason) from error
-        if is_full(error):
-            raise NotWritable(folder=f"the place of `{table}`", reason=FULL) from error
-        if type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
-            raise LandingFailed(table=table, number=number, reason=reason) from error
-        raise
+    return translating(
+        lambda: TableContended(table=table, number=number),
+        lambda reason: LandingFailed(table=table, number=number, reason=reason),
+        table=table,
+    )
 
 
 def _properties(recipe: Recipe) -> str:
@@ -226,7 +201,7 @@ def _is_delta(session: SparkSession, name: str) -> bool:
     try:
         session.sql(DETAIL.format(table=name)).collect()
     except Exception as error:
-        if any(mark in str(error) for mark in _NO_TABLE):
+        if is_missing(error):
             return False
         raise
     return True

@@ -27,11 +27,14 @@ class Boundary(StrEnum):
     MANIFEST_WRITTEN = "manifest_written"  # the attempt and the way to it are durable; the catalog has not heard of it
     COMPLETED = "completed"  # the catalog names the winning attempt
     LANDING_RESERVED = "landing_reserved"  # the catalog has given the landing its number
+    PRE_HOOKS_DONE = "pre_hooks_done"  # every pre-hook is noted, and that post-hooks are owed; nothing is written yet
     BEFORE_COMMIT = "before_commit"  # everything is ready for the Delta commit
     AFTER_COMMIT = "after_commit"  # Delta has committed; the catalog has not heard of it
     LANDING_FINISHED = "landing_finished"  # the catalog has the landing's version
     SNAPSHOT_RECORDED = "snapshot_recorded"
     CURSOR_MOVED = "cursor_moved"
+    HOOK_CALLED = "hook_called"  # a hook has done its work; the catalog has not heard of it
+    HOOK_NOTED = "hook_noted"
 
 
 @dataclass(frozen=True, slots=True)

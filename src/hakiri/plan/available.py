@@ -38,7 +38,3 @@ def _missing_of(spec: PipelineSpec, table: TableSpec) -> Iterator[str]:
     load = load_of(spec, table)
     if load.mode not in MODES:
         yield f"load.mode = {load.mode.value}"
-    if load.pre_hook:
-        yield "load.pre_hook"
-    if load.post_hook:
-        yield "load.post_hook"

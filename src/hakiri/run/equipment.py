@@ -18,6 +18,8 @@ from hakiri.stage.port import Files
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from hakiri.land.hooks.perform import Hooks
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -43,6 +45,7 @@ class Equipment:
     connector: Callable[[PipelineSpec], Connector]
     """The source of a pipeline. Raises UnresolvedReference, ConnectorUnusable or BadConfig."""
     place: Callable[[PipelineSpec, TableSpec], Place]
+    hooks: Hooks
     spark: Callable[[], SparkSession]
     """The session, started when it is first asked for: a run with nothing to do starts none."""
     journals: Path

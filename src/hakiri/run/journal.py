@@ -36,6 +36,8 @@ class EventKind(StrEnum):
     LANDING_RESERVED = "landing_reserved"  # table, number, chunks
     LANDED = "landed"  # table, number, version, outcome, chunks, rows, deduplicated, quarantined, filtered, seconds
     CURSOR_MOVED = "cursor_moved"  # table, landing
+    HOOK_CALLED = "hook_called"  # table, hook, number, type, seconds
+    HOOK_FAILED = "hook_failed"  # table, hook, number, code, message
     TABLE_FAILED = "table_failed"  # table, code, message: what was staged waits for a later run
     RETRYING = "retrying"  # what, code, message, retry_in_seconds
     STOPPING = "stopping"  # reason

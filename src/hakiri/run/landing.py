@@ -28,6 +28,7 @@ from hakiri.plan.rounds import History, cursor_after
 from hakiri.run.errand import Errand
 from hakiri.run.gather import landed_chunks
 from hakiri.run.history import Decision, last_decision
+from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import TableSpec
@@ -56,6 +57,7 @@ class TableLander:
         errand: Errand,
         table: TableSpec,
         *,
+        hooks: TableHooks,
         key: tuple[str, ...] = (),
         kind: CursorKind = CursorKind.MONOTONIC,
         accepts_loss: bool = False,
@@ -64,6 +66,7 @@ class TableLander:
 
         `accepts_loss`: whether rows the table has lost are no reason to stop, because all of them are read anew.
         """
+        self.hooks = hooks
         self._errand = errand
         self._catalog = errand.equipment.catalog
         self.table = table.name
@@ -85,6 +88,7 @@ class TableLander:
         done: list[TableLanding] = []
         while landing := self._errand.patiently("look for a landing", lambda: self._next(is_last=is_last)):
             started = monotonic()
+            self.hooks.before(landing)
             try:
                 landed = self._errand.patiently(f"landing of {self._name}", lambda: self._try(landing, fresh))
             except LandingLost:

@@ -75,6 +75,7 @@ class PipelineLandings:
             self._refuse(table, error)
         except Exception as unforeseen:  # noqa: BLE001 one table's bug is not the others'
             self._refuse(table, self._errand.as_bug(unforeseen))
+        self._landers[table].hooks.after()
 
     def _refuse(self, table: str, error: HakiriError) -> None:
         self._refused.add(table)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hakiri.errors import EditRefused, PipelineNotFound, ProjectNotFound
 from hakiri.model.connector import Connectors
 from hakiri.model.edited import Edited
+from hakiri.model.function import Functions
 from hakiri.plan.modes import load_of
 from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
@@ -28,11 +29,12 @@ SCHEMA_FOLDER = Path(".hakiri/schema")
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where a command was called, and which connectors are installed there."""
+    """Where a command was called, and which connectors and functions are installed there."""
 
     cwd: Path
     project: Path | None
     connectors: Connectors
+    functions: Functions = field(default_factory=dict)
 
     def root(self) -> Path:
         """The project's folder. Raises ProjectNotFound."""
@@ -46,12 +48,12 @@ class Workplace:
 
     def read(self) -> Project:
         """The whole project, checked. Raises InvalidProject with everything that is wrong."""
-        return read_project(self.root(), connectors=self.connectors, shown_from=self.cwd)
+        return read_project(self.root(), connectors=self.connectors, shown_from=self.cwd, functions=self.functions)
 
     def editor(self) -> Editor:
         from hakiri.spec.edit import Editor  # only a change needs what keeps comments
 
-        return Editor(root=self.root(), connectors=self.connectors, shown_from=self.cwd)
+        return Editor(root=self.root(), connectors=self.connectors, shown_from=self.cwd, functions=self.functions)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from hakiri.run.equipment import Equipment
 from hakiri.run.errand import Errand, new_run
 from hakiri.run.gather import Gathered, gather
 from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind, Journal, Listener, journal_path, read_journal
 from hakiri.run.landed import require_landed
 from hakiri.run.landing import TableLander, TableLanding
@@ -173,9 +174,14 @@ class _Conduct:
     refused: dict[str, HakiriError] = field(default_factory=dict)
     """Tables that cannot take what their source has come to."""
     overtaken: PlanChanged | None = None
+    hooks: dict[str, TableHooks] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.hooks = {table.name: TableHooks(self.errand, table) for table in self.errand.spec.tables}
 
     def result(self) -> Result:
-        errors = (*self.refused.values(), *self.errors)
+        of_hooks = (error for hooks in self.hooks.values() for error in hooks.errors)
+        errors = (*self.refused.values(), *self.errors, *of_hooks)
         status = RunStatus.FAILED if errors else RunStatus.SUCCEEDED
         if self.errand.stop.is_asked and not self.is_done:
             status = RunStatus.STOPPED
@@ -250,10 +256,14 @@ class _Conduct:
         return replace(facts, tables=tuple(table for table in facts.tables if table.spec.name not in self.refused))
 
     def _look(self, connector: Connector) -> Gathered:
-        """What a cut-off worker left unrecorded is recorded first, so that the look sees it. Raises TableMovedBack."""
+        """What a cut-off worker left unrecorded or uncalled is seen to first, so that the look sees it.
+
+        Raises TableMovedBack.
+        """
         errand = self.errand
         for table in errand.spec.tables:
-            TableLander(errand, table).settle()
+            TableLander(errand, table, hooks=self.hooks[table.name]).settle()
+            self.hooks[table.name].after()
         if not self.wish.is_full_refresh:
             require_landed(errand.equipment.catalog, errand.spec, errand.equipment.place)
         gathered = gather(
@@ -273,6 +283,7 @@ class _Conduct:
             table.spec.name: TableLander(
                 self.errand,
                 table.spec,
+                hooks=self.hooks[table.spec.name],
                 key=table.primary_key,
                 kind=gathered.facts.cursor_kind,
                 accepts_loss=self.wish.is_full_refresh,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import random
 from typing import Self, TypeVar
 
-from hakiri.errors import HakiriError, RateLimited, Recovery, mask
+from hakiri.errors import HakiriError, HookUnanswered, RateLimited, Recovery, mask
 from hakiri.model.chunk import Failure, FailureKind
 from hakiri.model.clock import Clock
 from hakiri.run.stopping import Stop
@@ -42,7 +42,7 @@ class Backoff:
         wait = min(self.max_seconds, self.initial_seconds * 2.0 ** min(failures - 1, 60))
         if self.jitter:
             wait *= 0.5 + random() / 2  # noqa: S311 workers that failed together shall not come back together
-        asked = error.retry_after_seconds if isinstance(error, RateLimited) else None
+        asked = error.retry_after_seconds if isinstance(error, RateLimited | HookUnanswered) else None
         return max(wait, asked or 0.0)
 
 

@@ -52,7 +52,7 @@ def check_texts(data: Mapping[str, Any], where: Where) -> Iterator[ManifestError
         yield from _check_text(path, text, where)
         references = references_in(text)
         if references and not _may_refer(path):
-            reason = "references are resolved in `config` and in a webhook's `url` only"
+            reason = "references are resolved in `config` and in a webhook's `url` and `secret` only"
             yield WrongValue(place=where(path), key=key_name(path), reason=reason)
         for reference in references:
             if reference.kind == "secret" and reference.name not in declared:
@@ -207,7 +207,8 @@ def _check_triggers(spec: PipelineSpec, where: Where) -> Iterator[ManifestError]
 
 
 def _may_refer(path: KeyPath) -> bool:
-    return path[:2] in {("source", "config"), ("destination", "config")} or path[-1] == "url"
+    is_webhook = "args" not in path and (path[-1] == "url" or ("load" in path and path[-1] == "secret"))
+    return is_webhook or path[:2] in {("source", "config"), ("destination", "config")}
 
 
 def _check_text(path: KeyPath, text: str, where: Where) -> Iterator[ManifestError]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from hakiri.errors import (
 )
 from hakiri.model.connector import Connectors
 from hakiri.model.edited import Edited
+from hakiri.model.function import Functions
 from hakiri.spec.assign import assign, remove
 from hakiri.spec.document import Document, Format, read_document
 from hakiri.spec.faults import guess, key_name, spelling
@@ -46,6 +47,7 @@ class Editor:
     root: Path
     connectors: Connectors
     shown_from: Path
+    functions: Functions = field(default_factory=dict)
 
     def create(self, data: Mapping[str, Any], to: Format) -> Edited:
         """Add a pipeline: a file of its own for JSON, a block of hakiri.toml for TOML.
@@ -113,7 +115,13 @@ class Editor:
 
     def _check(self, overlay: Mapping[Path, bytes | None]) -> Project:
         try:
-            return read_project(self.root, connectors=self.connectors, shown_from=self.shown_from, overlay=overlay)
+            return read_project(
+                self.root,
+                connectors=self.connectors,
+                shown_from=self.shown_from,
+                overlay=overlay,
+                functions=self.functions,
+            )
         except InvalidProject as invalid:
             raise EditRefused(problems=invalid.problems) from invalid
 

@@ -2,47 +2,53 @@
 
 from __future__ import annotations
 
-import re
+from datetime import timedelta
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from hakiri.spec.frozen import Frozen
+from hakiri.spec.address import known_address
+from hakiri.spec.duration import PositiveDuration
+from hakiri.spec.frozen import Flag, Frozen, Int, Number
 from hakiri.spec.names import Identifier
+from hakiri.spec.statement import read_statement
 
-# Hook SQL is admin-grade, so it may tend tables but never change rows or rights.
-DATA_VERBS = frozenset("DROP DELETE UPDATE TRUNCATE INSERT MERGE COPY GRANT REVOKE ALTER CREATE REPLACE".split())
+MAX_TIMEOUT = timedelta(minutes=5)
+"""A landing waits for its pre-hooks, and is held for ten minutes."""
 
-_FIRST_WORD = re.compile(r"\s*([A-Za-z]+)")
+_SECRET = r"^\$\{secret:[A-Za-z_][A-Za-z0-9_]{0,127}\}$"  # noqa: S105 the form of a reference
 
 
 def check_admin_sql(statement: str) -> str:
     """One admin statement, without comments."""
-    if any(mark in statement for mark in ("--", "/*", "#")):
-        raise ValueError("a hook's SQL carries no comments")
-    if ";" in statement.rstrip().removesuffix(";"):
-        raise ValueError("a hook is one SQL statement")
-    first = _FIRST_WORD.match(statement)
-    if not first:
-        raise ValueError("a hook's SQL starts with a verb like ANALYZE or OPTIMIZE")
-    if first[1].upper() in DATA_VERBS:
-        raise ValueError(f"a hook's SQL may not {first[1].upper()}: only admin verbs like ANALYZE, OPTIMIZE, REFRESH")
+    read_statement(statement)
     return statement
 
 
 def check_https(url: str) -> str:
     """An https address with a host and without credentials in it."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname
-    except ValueError:
-        raise ValueError("not an address") from None
-    if parts.scheme != "https" or not host:
+    if not url.startswith("https://"):
         raise ValueError("a webhook is an https:// address")
-    if "@" in parts.netloc:
-        raise ValueError("a webhook's address carries no user or password")
+    known_address(url)
     return url
+
+
+def check_timeout(timeout: timedelta) -> timedelta:
+    """A time that a landing can wait."""
+    if timeout > MAX_TIMEOUT:
+        raise ValueError("a hook takes five minutes at the most")
+    return timeout
+
+
+def check_function(name: str) -> str:
+    """The name of a registered function, or of one in Unity Catalog."""
+    if name.count(".") not in {0, 2}:
+        raise ValueError("a function is a registered name like `notify`, or `catalog.schema.function`")
+    return name
+
+
+Timeout = Annotated[PositiveDuration, AfterValidator(check_timeout)]
+Argument = str | Flag | Int | Number
 
 
 class SqlHook(Frozen):
@@ -50,6 +56,7 @@ class SqlHook(Frozen):
 
     type: Literal["sql"]
     statement: Annotated[str, AfterValidator(check_admin_sql)]
+    """ANALYZE, EXPLAIN, OPTIMIZE, REFRESH, SET or VACUUM; `{table}` is the table that the load is for."""
 
 
 class RefreshHook(Frozen):
@@ -57,20 +64,29 @@ class RefreshHook(Frozen):
 
     type: Literal["refresh_mat_view"]
     view: Identifier
+    """A view of the workspace, or one of the project's `views/`."""
 
 
 class WebhookHook(Frozen):
-    """POST to an https address."""
+    """POST to an https address that the project's `[hooks] webhook_hosts` allow."""
 
     type: Literal["webhook"]
     url: Annotated[str, AfterValidator(check_https)]
+    secret: Annotated[str, Field(pattern=_SECRET)] | None = None
+    """What the body is signed with, as `${secret:NAME}`; unsigned when left out."""
+    timeout: Timeout = timedelta(seconds=10)
+    """How long the whole exchange may take."""
 
 
 class FunctionHook(Frozen):
-    """Call a function registered under this name; never an import path."""
+    """Call a function registered under this name, or one of Unity Catalog; never an import path."""
 
     type: Literal["custom_function"]
-    function: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$")]
+    function: Annotated[str, AfterValidator(check_function), Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$")]
+    args: dict[Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")], Argument] = Field(default_factory=dict)
+    """Its arguments by name: texts, numbers, true and false, as its signature has them."""
+    timeout: Timeout = timedelta(seconds=60)
+    """How long it may run before it is stopped."""
 
 
 Hook = Annotated[SqlHook | RefreshHook | WebhookHook | FunctionHook, Field(discriminator="type")]

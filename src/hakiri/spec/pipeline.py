@@ -165,3 +165,8 @@ class PipelineSpec(Frozen):
         """The table's name in the lakehouse: as at its source, or its last part in the destination's namespace."""
         namespace = self.destination.namespace
         return f"{namespace}.{table.name.rpartition('.')[2]}" if namespace else table.name
+
+    def quarantine_name(self, table: TableSpec) -> str:
+        """The name of the table that rows set aside go to: the manifest's, or one beside the table."""
+        named = self.quality.quarantine.table if self.quality.quarantine else None
+        return named or f"{self.landed_name(table)}_quarantine"

@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from hakiri.model.session import SessionKind
-from hakiri.spec.frozen import Frozen, Int
+from hakiri.spec.address import HostRule
+from hakiri.spec.frozen import Distinct, Frozen, Int
 from hakiri.spec.names import ConnectorName, Slug
 from hakiri.spec.pipeline import PipelineSpec
 
@@ -94,6 +95,25 @@ class SyncSection(Frozen):
     region: str = "auto"
 
 
+def check_host(host: str) -> str:
+    """A host that webhooks may be sent to."""
+    HostRule.parse(host)
+    return host
+
+
+class HooksSection(Frozen):
+    """What hooks may reach beyond the tables they stand beside."""
+
+    webhook_hosts: Annotated[tuple[Annotated[str, AfterValidator(check_host)], ...], Distinct] = ()
+    """Where webhooks may be sent: `hooks.example.com`, `*.example.com`, `example.com:8443`; nowhere when left out."""
+    warehouse: Annotated[str, Field(min_length=1)] | None = None
+    """The id of the SQL warehouse that refreshes views of a workspace; DATABRICKS_WAREHOUSE_ID when left out."""
+
+    @property
+    def rules(self) -> tuple[HostRule, ...]:
+        return tuple(HostRule.parse(host) for host in self.webhook_hosts)
+
+
 class ProjectSpec(Frozen):
     """One hakiri.toml."""
 
@@ -102,5 +122,6 @@ class ProjectSpec(Frozen):
     catalog: CatalogSection = CatalogSection()
     engine: EngineSection = EngineSection()
     sync: SyncSection | None = None
+    hooks: HooksSection = HooksSection()
     pipeline: tuple[PipelineSpec, ...] = ()
     """Pipelines written inline; larger projects keep them in pipelines/, one per file."""

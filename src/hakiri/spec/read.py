@@ -19,7 +19,9 @@ from hakiri.errors import (
     WrongValue,
 )
 from hakiri.model.connector import Connectors
+from hakiri.model.function import Functions
 from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
+from hakiri.spec.check_hooks import Surroundings, check_hooks
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
 from hakiri.spec.lines import KeyPath
@@ -43,6 +45,10 @@ class Written:
     @property
     def place(self) -> Place:
         return self.document.place(self.at)
+
+    def where(self, path: KeyPath) -> Place:
+        """Where a key of the pipeline stands."""
+        return place_of(self.document, self.at, path)
 
     @property
     def data(self) -> Any:
@@ -69,6 +75,11 @@ class Project:
     pipelines: Mapping[str, Definition]
     warnings: tuple[ManifestError, ...]
 
+    @property
+    def landed_names(self) -> tuple[str, ...]:
+        """What the project's tables are called once they have landed."""
+        return landed_names(self.pipelines)
+
 
 def find_project(start: Path) -> Path:
     """The project's folder: this one, its `manifests/`, or the same of a folder above. Raises ProjectNotFound."""
@@ -79,12 +90,21 @@ def find_project(start: Path) -> Path:
     raise ProjectNotFound(looked_in=(".", "manifests/", "every folder above"))
 
 
-def read_project(root: Path, *, connectors: Connectors, shown_from: Path, overlay: Overlay | None = None) -> Project:
+def read_project(
+    root: Path,
+    *,
+    connectors: Connectors,
+    shown_from: Path,
+    overlay: Overlay | None = None,
+    functions: Functions | None = None,
+) -> Project:
     """The project in a folder. `overlay` stands for files that would be written (or, as None, removed).
 
     Raises InvalidProject with every problem of every file, or ProjectNotFound.
     """
-    reading = _Reading(root=root, connectors=connectors, shown_from=shown_from, overlay=overlay or {})
+    reading = _Reading(
+        root=root, connectors=connectors, shown_from=shown_from, overlay=overlay or {}, functions=functions or {}
+    )
     return reading.run()
 
 
@@ -106,6 +126,7 @@ class _Reading:
     connectors: Connectors
     shown_from: Path
     overlay: Overlay
+    functions: Functions
     problems: list[ManifestError] = field(default_factory=list)
     warnings: list[ManifestError] = field(default_factory=list)
     found: dict[str, list[Written]] = field(default_factory=dict)
@@ -122,6 +143,8 @@ class _Reading:
                 places = tuple(one.place for one in found)
                 self.problems.append(DuplicatePipeline(pipeline=pipeline, found=places))
         self.problems += check_landed_names(self.pipelines)
+        if spec:
+            self._check_hooks(spec)
         if self.problems or not (spec and document):
             raise InvalidProject(problems=tuple(sorted(self.problems, key=_reading_order)))
         return Project(
@@ -167,10 +190,7 @@ class _Reading:
         return spec
 
     def _pipeline(self, written: Written) -> None:
-        document, at, data = written.document, written.at, written.data
-
-        def where(path: KeyPath) -> Place:
-            return place_of(document, at, path)
+        document, at, data, where = written.document, written.at, written.data, written.where
 
         if isinstance(data, dict):
             if isinstance(name := data.get("id"), str):
@@ -194,12 +214,29 @@ class _Reading:
             place = where(("transforms", index, "plan"))
             self.problems.append(WrongValue(place=place, key=f"transforms[{index}]", reason=reason))
 
+    def _check_hooks(self, project: ProjectSpec) -> None:
+        around = Surroundings(
+            project=project,
+            root=self.root,
+            shown=self._shown,
+            tables=landed_names(self.pipelines),
+            quarantines=tuple(one.spec.quarantine_name(t) for one in self.pipelines.values() for t in one.spec.tables),
+            functions=self.functions,
+        )
+        for one in self.pipelines.values():
+            self._sort(check_hooks(one.spec, one.written.where, around))
+
     def _sort(self, found: Iterator[ManifestError]) -> None:
         for problem in found:
             (self.warnings if problem.severity == "warning" else self.problems).append(problem)
 
     def _shown(self, path: Path) -> str:
         return shown_path(path, self.shown_from)
+
+
+def landed_names(pipelines: Mapping[str, Definition]) -> tuple[str, ...]:
+    """What the tables of all pipelines are called once they have landed."""
+    return tuple(one.spec.landed_name(table) for one in pipelines.values() for table in one.spec.tables)
 
 
 def check_landed_names(pipelines: Mapping[str, Definition]) -> Iterator[ManifestError]:
@@ -210,7 +247,7 @@ def check_landed_names(pipelines: Mapping[str, Definition]) -> Iterator[Manifest
         spec = definition.spec
         names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
         for name, index in names.items():
-            place = place_of(definition.written.document, definition.written.at, ("tables", index))
+            place = definition.written.where(("tables", index))
             for one in (name, f"{name}_quarantine"):
                 before, owner, found = taken.setdefault(one, (pipeline, name, place))
                 if (before, owner) != (pipeline, name):

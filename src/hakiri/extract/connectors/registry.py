@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from hakiri.errors import BadConfig, ConnectorUnusable
 from hakiri.extract.connectors.port import Connector
 from hakiri.model.connector import ConnectorFacts, Connectors
+from hakiri.model.offered import offered
 from hakiri.model.source import CursorKind
 from hakiri.spec.faults import guess, key_name
 
@@ -91,10 +92,7 @@ def _rooted(path: Any, root: Path) -> Any:
 
 @cache
 def _entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
-    found: dict[str, tuple[EntryPoint, ...]] = {}
-    for entry in entry_points(group=GROUP):
-        found[entry.name] = (*found.get(entry.name, ()), entry)
-    return found
+    return offered(GROUP)
 
 
 def _facts(name: str) -> ConnectorFacts:

@@ -1,0 +1,43 @@
+"""What a hook is told, and what is said of it when it fails, are made of the same few facts."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from hakiri.errors import HookError
+from hakiri.model.chunk import TableKey
+from hakiri.model.hook import HookCall
+
+_Kind = TypeVar("_Kind", bound=HookError)
+
+
+def facts_of(call: HookCall) -> dict[str, Any]:
+    """The call as plain data."""
+    return {
+        "project": call.project,
+        "pipeline": call.table.pipeline,
+        "table": call.table.table,
+        "name": call.name,
+        "hook": call.hook,
+        "landing": call.number,
+        "version": call.version,
+        "key": call.key,
+    }
+
+
+def call_of(facts: dict[str, Any]) -> HookCall:
+    """What `facts_of` was given."""
+    return HookCall(
+        project=facts["project"],
+        table=TableKey(facts["pipeline"], facts["table"]),
+        name=facts["name"],
+        hook=facts["hook"],
+        number=facts["landing"],
+        version=facts["version"],
+    )
+
+
+def failed(kind: type[_Kind], call: HookCall, reason: str, **facts: Any) -> _Kind:
+    """The error of this call."""
+    key = call.table
+    return kind(pipeline=key.pipeline, table=key.table, hook=call.hook, number=call.number, reason=reason, **facts)

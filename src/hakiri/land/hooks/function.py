@@ -1,0 +1,55 @@
+"""A registered function is called in a process of its own, so that it can be stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from hakiri.errors import HookFailed, HookRefused, HookTimedOut
+from hakiri.land.hooks.facts import facts_of, failed
+from hakiri.land.hooks.registry import problems
+from hakiri.model.hook import HookCall
+from hakiri.spec.hook import FunctionHook
+
+_MAX_REASON = 300
+
+
+def call_function(hook: FunctionHook, call: HookCall) -> None:
+    """Return when the function has, in a process of its own that ends with it.
+
+    A repeat calls it again, with the same key in its call. Raises HookRefused, HookFailed, or HookTimedOut when it
+    was killed.
+    """
+    for problem in problems(hook.function, hook.args):
+        raise failed(HookRefused, call, problem)
+    told = json.dumps({"function": hook.function, "args": hook.args, "call": facts_of(call)}).encode()
+    command = [sys.executable, "-P", "-m", "hakiri.land.hooks.child"]  # nothing of the working folder
+    # A session of its own, so that what the function has started ends with it.
+    child = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        _, said = child.communicate(told, timeout=hook.timeout.total_seconds())
+    except subprocess.TimeoutExpired:
+        seconds = hook.timeout.total_seconds()
+        raise failed(HookTimedOut, call, f"`{hook.function}` took longer than {seconds:g} s") from None
+    finally:
+        _end(child)
+    if child.returncode:
+        raise failed(HookFailed, call, f"`{hook.function}`: {_last_line(said, child.returncode)}")
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    if child.stderr:
+        child.stderr.close()
+
+
+def _last_line(said: bytes, code: int) -> str:
+    lines = said.decode(errors="replace").strip().splitlines()
+    return lines[-1][:_MAX_REASON] if lines else f"its process ended with {code}"

@@ -1,0 +1,108 @@
+"""A webhook says what has landed, signed, under a key by which a repeat is known for one."""
+
+from __future__ import annotations
+
+import hmac
+import http.client
+import json
+import ssl
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+
+from hakiri.errors import HookFailed, HookRefused, HookUnanswered
+from hakiri.land.hooks.facts import facts_of, failed
+from hakiri.land.hooks.guard import NotAllowed
+from hakiri.land.hooks.post import Poster, Reply, TooLate
+from hakiri.model.clock import Clock
+from hakiri.model.hook import HookCall
+from hakiri.spec.address import Address, HostRule, allows, read_address
+from hakiri.spec.hook import WebhookHook
+from hakiri.spec.reference import Reference, resolve
+
+SIGNATURE, TIMESTAMP, KEY = "X-Hakiri-Signature", "X-Hakiri-Timestamp", "Idempotency-Key"
+MAX_WAIT_SECONDS = 300.0
+"""The longest that another side can make us wait."""
+
+_TOO_MANY, _FIRST_OURS, _FIRST_THEIRS = 429, 400, 500
+_DONE = range(200, 300)
+
+
+class Webhooks:
+    """Requests to hosts that the project allows."""
+
+    def __init__(
+        self, rules: tuple[HostRule, ...], look_up: Callable[[Reference], str], clock: Clock, poster: Poster
+    ) -> None:
+        self._rules = rules
+        self._look_up = look_up
+        self._clock = clock
+        self._poster = poster
+
+    def send(self, hook: WebhookHook, call: HookCall) -> None:
+        """Tell the other side of the landing; return when it has said that it heard.
+
+        A repeat is sent again under the same key. Raises UnresolvedReference, HookRefused, HookFailed (an answer that
+        will not change) or HookUnanswered (one that may).
+        """
+        address = self._address(hook, call)
+        body = json.dumps({"event": _event(call), **facts_of(call)}, separators=(",", ":")).encode()
+        headers = {"Content-Type": "application/json", "User-Agent": "hakiri", KEY: call.key}
+        if hook.secret:
+            headers |= signed(body, resolve(hook.secret, self._look_up), int(self._clock.now().timestamp()))
+        reply = self._reply(hook, call, address, body, headers)
+        if reply.status not in _DONE:
+            raise self._unwelcome(call, address, reply)
+
+    def _address(self, hook: WebhookHook, call: HookCall) -> Address:
+        try:
+            address = read_address(resolve(hook.url, self._look_up))
+        except ValueError as wrong:
+            raise failed(HookRefused, call, str(wrong)) from None
+        if not allows(self._rules, address):
+            raise failed(HookRefused, call, f"webhooks may not be sent to `{address}`")
+        return address
+
+    def _reply(
+        self, hook: WebhookHook, call: HookCall, address: Address, body: bytes, headers: dict[str, str]
+    ) -> Reply:
+        seconds = hook.timeout.total_seconds()
+        try:
+            return self._poster.post(address, body, headers, seconds=seconds)
+        except NotAllowed as refused:
+            raise failed(HookRefused, call, str(refused)) from None
+        except TooLate:
+            raise failed(HookUnanswered, call, f"`{address}` took longer than {seconds:g} s") from None
+        except ssl.SSLCertVerificationError as untrue:
+            reason = f"the certificate of `{address}` is not good: {untrue.verify_message}"
+            raise failed(HookFailed, call, reason) from untrue
+        except (OSError, http.client.HTTPException) as failure:
+            reason = f"`{address}`: {type(failure).__name__}"
+            raise failed(HookUnanswered, call, reason) from failure
+
+    def _unwelcome(self, call: HookCall, address: Address, reply: Reply) -> HookFailed | HookUnanswered:
+        said = f"`{address}` answered with {reply.status}"
+        if reply.status == _TOO_MANY or reply.status >= _FIRST_THEIRS:
+            wait = self._wait(reply.retry_after)
+            return failed(HookUnanswered, call, said, retry_after_seconds=wait)
+        is_elsewhere = reply.status < _FIRST_OURS
+        return failed(HookFailed, call, f"{said}, and it is not followed elsewhere" if is_elsewhere else said)
+
+    def _wait(self, asked: str) -> float | None:
+        """How long the other side asks us to wait: so many seconds, or until a date."""
+        try:
+            until = None if asked.isdecimal() else parsedate_to_datetime(asked)
+            seconds = float(asked) if until is None else (until - self._clock.now()).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            return None
+        return min(max(seconds, 0.0), MAX_WAIT_SECONDS)
+
+
+def signed(body: bytes, secret: str, timestamp: int) -> dict[str, str]:
+    """The headers by which whoever knows the secret knows that the body is ours, and how old it is."""
+    digest = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, sha256).hexdigest()
+    return {TIMESTAMP: str(timestamp), SIGNATURE: f"sha256={digest}"}
+
+
+def _event(call: HookCall) -> str:
+    return "landing" if call.version is None else "landed"

@@ -1,0 +1,45 @@
+"""What Spark means by a failure is read from its text, because a conflict may come as any class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from hakiri.errors import HakiriError, NotWritable, SessionLost
+from hakiri.model.disk import FULL, is_full
+from hakiri.model.session import has_ended
+
+_MAX_REASON = 300
+_NO_TABLE = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
+_CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "delta.exceptions.Concurrent")
+
+
+@contextmanager
+def translating(
+    conflict: Callable[[], HakiriError], failure: Callable[[str], HakiriError], *, table: str
+) -> Iterator[None]:
+    """Whatever Spark raises, as one of these: another writer was faster, or what it says in one short line.
+
+    A session that is lost and a disk that is full are told as what they are.
+    """
+    try:
+        yield
+    except HakiriError:
+        raise
+    except Exception as error:
+        said = str(error)
+        reason = " ".join(said.split())[:_MAX_REASON]
+        if any(mark in said for mark in _CONFLICTS):
+            raise conflict() from error
+        if has_ended(error):
+            raise SessionLost(reason=reason) from error
+        if is_full(error):
+            raise NotWritable(folder=f"the place of `{table}`", reason=FULL) from error
+        if type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
+            raise failure(reason) from error
+        raise
+
+
+def is_missing(error: Exception) -> bool:
+    """Whether Spark says that there is no such table."""
+    return any(mark in str(error) for mark in _NO_TABLE)

@@ -1,0 +1,155 @@
+"""Hooks run beside landings in the order of docs/adr/0060, and how far each has come is in the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from time import monotonic
+
+from hakiri.errors import CursorMoved, HakiriError
+from hakiri.land.target import Target
+from hakiri.model.boundary import Boundary, passing
+from hakiri.model.chunk import TableKey
+from hakiri.model.hook import HookCall
+from hakiri.model.ledger import Cursor, Landing, LandingStatus
+from hakiri.plan.modes import load_of
+from hakiri.run.errand import Errand
+from hakiri.run.journal import EventKind, Fact
+from hakiri.spec.hook import Hook, RefreshHook, SqlHook
+from hakiri.spec.pipeline import TableSpec
+
+_PRE, _POST = "pre_hook", "post_hook"
+
+
+class TableHooks:
+    """The hooks of one table, for as long as a run lasts.
+
+    How far a hook has come is a cursor of its own, beside the table's: the last landing it was called for. Another one
+    tells for which landings post-hooks are owed. It is written before a landing is, so that no crash loses a call.
+    """
+
+    def __init__(self, errand: Errand, table: TableSpec) -> None:
+        self._errand = errand
+        self._load = load_of(errand.spec, table)
+        self._catalog = errand.equipment.catalog
+        self._key = TableKey(errand.spec.id, table.name)
+        self._name = errand.spec.landed_name(table)
+        self._table = table
+        self.errors: list[HakiriError] = []
+
+    def before(self, landing: Landing) -> None:
+        """Call the pre-hooks of a landing that is about to be written, and note that its post-hooks are owed.
+
+        A repeat calls those that have not succeeded yet. Raises HookError, CatalogError.
+        """
+        if not self._load.pre_hook and not self._load.post_hook:
+            return
+        called = self._errand.patiently("noted hooks", lambda: self._called(_PRE))
+        for index, last in enumerate(called):
+            if last < landing.number:
+                self._call(_PRE, index, landing)
+        if self._load.post_hook:
+            self._errand.patiently("note of hooks", lambda: self._owe(landing.number))
+        passing(Boundary.PRE_HOOKS_DONE)
+
+    def after(self) -> None:
+        """Call every post-hook that is owed, the oldest landing's first; the first failure leaves the rest as owed.
+
+        Never raises for what goes wrong: `errors` has it, and this run calls no further post-hook of the table. A
+        repeat calls what has come to be owed since.
+        """
+        if not self._load.post_hook or self.errors:
+            return
+        try:
+            for index, landing in self._errand.patiently("owed hooks", self._owed):
+                if self._errand.stop.is_asked:
+                    return
+                self._call(_POST, index, landing)
+        except HakiriError as error:
+            self.errors.append(error)
+        except Exception as unforeseen:  # noqa: BLE001 a hook's bug is not the table's
+            self.errors.append(self._errand.as_bug(unforeseen))
+
+    def _call(self, phase: str, index: int, landing: Landing) -> None:
+        errand, hooks = self._errand, self._hooks(phase)
+        call = HookCall(
+            project=errand.equipment.project,
+            table=self._key,
+            name=self._name,
+            hook=f"{phase}[{index}]",
+            number=landing.number,
+            version=landing.version,
+        )
+        told: dict[str, Fact] = {"table": self._key.table, "hook": call.hook, "number": call.number}
+        started, perform = monotonic(), errand.equipment.hooks.perform
+        try:
+            errand.patiently(
+                f"{call.hook} of {self._name}",
+                lambda: perform(hooks[index], call, self._target(), earlier=hooks[:index]),
+            )
+        except HakiriError as error:
+            errand.journal.record(EventKind.HOOK_FAILED, **told, code=error.code, message=error.message())
+            raise
+        errand.journal.record(
+            EventKind.HOOK_CALLED, **told, type=hooks[index].type, seconds=round(monotonic() - started, 3)
+        )
+        passing(Boundary.HOOK_CALLED)
+        errand.patiently("note of a hook", lambda: self._note(call.hook, "", landing.number))
+        passing(Boundary.HOOK_NOTED)
+
+    def _target(self) -> Target:
+        return self._errand.equipment.place(self._errand.spec, self._table).target
+
+    def _hooks(self, phase: str) -> tuple[Hook, ...]:
+        return self._load.pre_hook if phase == _PRE else self._load.post_hook
+
+    def _owe(self, number: int) -> None:
+        """Note that the post-hooks are owed for this landing; the first that they are owed for stays noted with it."""
+        noted = self._noted(_POST)
+        if noted is None or noted.landing < number:
+            self._note(_POST, noted.value if noted and self._owed() else str(number), number)
+
+    def _owed(self) -> list[tuple[int, Landing]]:
+        """Which post-hook is owed for which landing, in the order of the calls."""
+        noted = self._noted(_POST)
+        if noted is None:
+            return []
+        since = range(int(noted.value), noted.landing + 1)
+        landings = [one for one in _changing(self._catalog.landings(self._key)) if one.number in since]
+        called = self._called(_POST)
+        return [
+            (index, landing)
+            for landing in landings
+            for index, hook in enumerate(self._load.post_hook)
+            # What tends a table or a view as it is now need not be done for each landing that led there.
+            if called[index] < landing.number and (_is_told_of_each(hook) or landing is landings[-1])
+        ]
+
+    def _called(self, phase: str) -> list[int]:
+        """For each hook of the list, the last landing it was called for."""
+        noted = [self._noted(f"{phase}[{index}]") for index in range(len(self._hooks(phase)))]
+        return [one.landing if one else 0 for one in noted]
+
+    def _noted(self, what: str) -> Cursor | None:
+        return self._catalog.cursor(self._ledger(what))
+
+    def _note(self, what: str, value: str, number: int) -> None:
+        with suppress(CursorMoved):  # another worker has come further
+            self._catalog.advance_cursor(self._ledger(what), value, landing=number)
+
+    def _ledger(self, what: str) -> TableKey:
+        """The name of a note among the pipeline's cursors; no table has a `/` in its name."""
+        return TableKey(self._key.pipeline, f"{self._key.table}/{what}")
+
+
+def _changing(landings: Sequence[Landing]) -> Iterator[Landing]:
+    """Those that became a version of their own, by number; one that rested brought nothing to call a hook for."""
+    last = -1
+    for landing in landings:
+        if landing.status is LandingStatus.LANDED and landing.version is not None and landing.version > last:
+            last = landing.version
+            yield landing
+
+
+def _is_told_of_each(hook: Hook) -> bool:
+    return not isinstance(hook, SqlHook | RefreshHook)

@@ -1,0 +1,123 @@
+"""Whatever can be known of a hook before it runs is known at the check: its table, host, view and function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hakiri.errors import ManifestError, Place, UnknownFunction, WrongValue
+from hakiri.model.function import Functions
+from hakiri.model.session import SessionKind
+from hakiri.spec.address import allows, known_address
+from hakiri.spec.faults import guess, key_name
+from hakiri.spec.hook import FunctionHook, Hook, RefreshHook, SqlHook, WebhookHook
+from hakiri.spec.lines import KeyPath
+from hakiri.spec.load import LoadSpec
+from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.project import ProjectSpec
+from hakiri.spec.statement import TABLE, read_statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What hooks of a project may reach."""
+
+    project: ProjectSpec
+    root: Path
+    shown: Callable[[Path], str]
+    tables: tuple[str, ...]
+    """The landed names of the project's tables."""
+    quarantines: tuple[str, ...]
+    """The names of the tables that quarantined rows go to."""
+    functions: Functions
+
+
+def check_hooks(spec: PipelineSpec, where: Callable[[KeyPath], Place], around: Surroundings) -> Iterator[ManifestError]:
+    """Everything that is wrong with the hooks of a pipeline whose parts are well-formed."""
+    for path, load, tables in _loads(spec):
+        for phase in ("pre_hook", "post_hook"):
+            hooks: tuple[Hook, ...] = getattr(load, phase)
+            for index, hook in enumerate(hooks):
+                at = (*path, phase, index)
+                yield from _check(hook, tables, at, where, around)
+
+
+def _loads(spec: PipelineSpec) -> Iterator[tuple[KeyPath, LoadSpec, tuple[str, ...]]]:
+    """Each load that is written, with the landed names of the tables it is for."""
+    yield ("load",), spec.load, tuple(spec.landed_name(table) for table in spec.tables if not table.load)
+    for index, table in enumerate(spec.tables):
+        if table.load:
+            yield ("tables", index, "load"), table.load, (spec.landed_name(table),)
+
+
+def _check(
+    hook: Hook, tables: tuple[str, ...], path: KeyPath, where: Callable[[KeyPath], Place], around: Surroundings
+) -> Iterator[ManifestError]:
+    def wrong(key: str, reason: str, advice: str | None = None) -> WrongValue:
+        at = (*path, key)
+        return WrongValue(place=where(at), key=key_name(at), reason=reason, advice=advice)
+
+    match hook:
+        case SqlHook():
+            yield from (wrong("statement", *problem) for problem in statement_problems(hook.statement, tables))
+        case WebhookHook():
+            yield from _check_host(hook, around.project, wrong)
+        case RefreshHook():
+            yield from _check_view(hook, around, wrong)
+        case FunctionHook() if "." not in hook.function:
+            yield from _check_function(hook, around.functions, where((*path, "function")), wrong)
+
+
+def statement_problems(statement: str, tables: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the tables that a statement names, where the load is for these; and the way out."""
+    known = {table.casefold() for table in tables}
+    for name in read_statement(statement).tables:
+        if name == TABLE or known == {name.casefold()}:
+            continue
+        if name.casefold() not in known:
+            yield f"names `{name}`, and a hook's SQL is about the table that lands", f"write `{TABLE}`"
+            continue
+        other = next(table for table in tables if table.casefold() != name.casefold())
+        advice = f"write `{TABLE}`, or give `{name}` a load of its own"
+        yield f"names `{name}`, and the load is for `{other}` too", advice
+
+
+Wrong = Callable[..., WrongValue]
+
+
+def _check_host(hook: WebhookHook, project: ProjectSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    address = known_address(hook.url)
+    if address and not allows(project.hooks.rules, address):
+        yield wrong(
+            "url",
+            f"webhooks may not be sent to `{address}`",
+            f'whoever runs the project allows it in hakiri.toml: [hooks] webhook_hosts = ["{address}"]',
+        )
+
+
+def _check_view(hook: RefreshHook, around: Surroundings, wrong: Wrong) -> Iterator[ManifestError]:
+    from hakiri.spec.view import read_view, view_file  # the parser takes a while to load, and few projects need it
+
+    if hook.view.casefold() in {name.casefold() for name in (*around.tables, *around.quarantines)}:
+        yield wrong("view", f"`{hook.view}` is a table of the project, and a refresh would replace its rows")
+        return
+    file = view_file(around.root, hook.view)
+    try:
+        read_view(around.root, hook.view, dict.fromkeys(around.tables, ""))
+    except FileNotFoundError:
+        if around.project.engine.kind in (SessionKind.LOCAL, SessionKind.CONNECT):
+            yield wrong("view", f"there is no `{around.shown(file)}`", "write the view's SELECT there")
+    except (ValueError, OSError) as problem:
+        yield WrongValue(place=Place(around.shown(file), 1), key="", reason=f"the view `{hook.view}`: {problem}")
+
+
+def _check_function(hook: FunctionHook, functions: Functions, place: Place, wrong: Wrong) -> Iterator[ManifestError]:
+    problems = functions.get(hook.function)
+    if problems is None:
+        installed = tuple(sorted(functions))
+        yield UnknownFunction(
+            place=place, function=hook.function, installed=installed, guess=guess(hook.function, installed)
+        )
+        return
+    yield from (wrong("args", reason) for reason in problems(hook.args))

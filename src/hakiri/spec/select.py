@@ -1,0 +1,126 @@
+"""A query in a project is one SELECT that only reads, and every table it reads is known before Spark sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+_DIALECT = "databricks"
+_SHOWN = 200
+_DOING = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.QueryTransform, exp.Stream)
+# Comparisons of columns with values, and nothing that could read or call.
+_PREDICATE = (
+    *(exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between),
+    *(exp.Is, exp.Null, exp.Boolean, exp.Literal, exp.Neg, exp.Column, exp.Identifier, exp.Cast, exp.DataType),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A part of the text that gives way to a table's stored name and some text behind it."""
+
+    start: int
+    end: int
+    table: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """A SELECT, and where its text names tables."""
+
+    text: str
+    tables: tuple[str, ...]
+    """The tables it reads, as it names them, each once; what it makes by WITH is not among them."""
+    _edits: tuple[_Edit, ...]
+
+    def over(self, stored: Mapping[str, str]) -> str:
+        """The text with what SQL calls each table in the place of its name; the rows keep the name as theirs."""
+        parts, at = [], 0
+        for edit in sorted(self._edits, key=lambda one: one.start):
+            parts += [self.text[at : edit.start], stored[edit.table] if edit.table else "", edit.text]
+            at = edit.end
+        return "".join([*parts, self.text[at:]])
+
+
+def read_select(text: str) -> Select:
+    """The SELECT that the text is. Raises ValueError, in one line, for anything else."""
+    query = _parsed(text)
+    if not isinstance(query, exp.Select | exp.SetOperation | exp.Subquery):
+        raise ValueError("it is not a SELECT")
+    if found := query.find(*_DOING):
+        raise ValueError(f"it does more than read: {found.sql(_DIALECT)[:_SHOWN]}")
+    if called := next(_strange_functions(query), None):
+        raise ValueError(f"`{called}` is not a function that a query here may call")
+    made = _made_by_with(query)
+    tables = [table for table in query.find_all(exp.Table) if id(table) not in made]
+    names = {_name(table): str(table.name) for table in tables}
+    edits = [*map(_table_edit, tables), *_column_edits(query, names)]
+    return Select(text, tuple(names), tuple(edits))
+
+
+def check_predicate(text: str) -> None:
+    """Return when the text compares columns with values. Raises ValueError, in one line."""
+    condition = _parsed(f"SELECT 1 WHERE {text}")
+    where = condition.args.get("where") if isinstance(condition, exp.Select) else None
+    others = {key for key, part in condition.args.items() if part} - {"expressions", "where"}
+    if where is None or others:
+        raise ValueError("what follows WHERE is no condition")
+    if strange := next((node for node in where.this.walk() if not isinstance(node, _PREDICATE)), None):
+        raise ValueError(f"WHERE compares columns with values, and `{strange.sql(_DIALECT)[:_SHOWN]}` is more")
+
+
+def _parsed(text: str) -> exp.Expression:
+    try:
+        found = parse(text, dialect=_DIALECT)
+    except (SqlglotError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:_SHOWN]
+        raise ValueError(f"it is not SQL: {reason}") from None
+    if len(found) != 1 or not isinstance(found[0], exp.Expression):
+        raise ValueError("it is not one statement")
+    return found[0]
+
+
+def _strange_functions(query: exp.Expression) -> Iterator[str]:
+    """Whatever the parser does not know may run code or read files; `secret` it knows."""
+    for called in query.find_all(exp.Anonymous, exp.Secret):
+        yield called.name if isinstance(called, exp.Anonymous) else "secret"
+
+
+def _made_by_with(query: exp.Expression) -> set[int]:
+    """Where a name means what the query itself has made under it; everywhere else it is a table's."""
+    try:
+        found = [source for scope in traverse_scope(query) for source in scope.selected_sources.values()]
+    except SqlglotError as error:
+        raise ValueError(" ".join(str(error).split())[:_SHOWN]) from None
+    return {id(node) for node, source in found if isinstance(source, Scope)}
+
+
+def _name(table: exp.Table) -> str:
+    if not isinstance(table.this, exp.Identifier) or not all(isinstance(part, exp.Identifier) for part in table.parts):
+        raise ValueError(f"`{table.sql(_DIALECT)[:_SHOWN]}` is not a table's name")
+    return ".".join(part.name for part in table.parts)
+
+
+def _table_edit(table: exp.Table) -> _Edit:
+    if not table.alias and (table.args.get("version") or table.args.get("sample")):
+        raise ValueError(f"a version or a sample of `{_name(table)}` needs an alias")
+    first, last = table.parts[0], table.parts[-1]
+    alias = "" if table.alias else f" AS {_quoted(table.name)}"
+    return _Edit(first.meta["start"], last.meta["end"] + 1, _name(table), alias)
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _column_edits(query: exp.Expression, names: Mapping[str, str]) -> Iterator[_Edit]:
+    """A column that is written with its table's whole name is written with the last part of it."""
+    for column in query.find_all(exp.Column):
+        *owner, _column = column.parts
+        if len(owner) > 1 and (last := names.get(".".join(part.name for part in owner))):
+            yield _Edit(owner[0].meta["start"], owner[-1].meta["end"] + 1, None, _quoted(last))

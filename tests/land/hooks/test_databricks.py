@@ -1,0 +1,123 @@
+"""A view of a workspace is refreshed through its own interface, and its refusal is the hook's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+from databricks.sdk import WorkspaceClient
+from databricks.sdk.core import Config
+
+from clocks import ManualClock
+from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut, HookUnanswered
+from hakiri.land.hooks.databricks import WorkspaceViews
+from hakiri.model.chunk import TableKey
+from hakiri.model.hook import HookCall
+
+CALL = HookCall(project="p", table=TableKey("shop", "orders"), name="orders", hook="post_hook[0]", number=7, version=9)
+
+
+@dataclass
+class Workspace:
+    """As much of a workspace as answers statements, each by the next of these."""
+
+    answers: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    asked: list[tuple[str, str, Any]] = field(default_factory=list)
+    url: str = ""
+
+    def client(self) -> WorkspaceClient:
+        return WorkspaceClient(config=Config(host=self.url, token="t", retry_timeout_seconds=1))
+
+    def then(self, state: str, status: int = 200, **error: str) -> Workspace:
+        said = {"statement_id": "s1", "status": {"state": state, **({"error": error} if error else {})}}
+        self.answers.append((status, said if status == 200 else error))
+        return self
+
+
+@pytest.fixture
+def workspace() -> Iterator[Workspace]:
+    here = Workspace()
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self._answer(json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}"))
+
+        def do_GET(self) -> None:
+            self._answer(None)
+
+        def _answer(self, body: Any) -> None:
+            if "/statements" not in self.path:  # the client looks around first
+                self.send_response(404)
+                self.end_headers()
+                return
+            here.asked.append((self.command, self.path, body))
+            status, said = here.answers.pop(0) if len(here.answers) > 1 else here.answers[0]
+            told = json.dumps(said).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(told)))
+            self.end_headers()
+            self.wfile.write(told)
+
+        def log_message(self, *_args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        here.url = f"http://127.0.0.1:{server.server_port}"
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield here
+        server.shutdown()
+
+
+def refresh(workspace: Workspace, *, warehouse: str | None = "w1") -> None:
+    views = WorkspaceViews(workspace.client, warehouse, ManualClock(), patience=timedelta(seconds=60))
+    views.refresh("main.sales.daily", CALL)
+
+
+def test_a_view_is_refreshed_by_the_warehouse_and_waited_for(workspace: Workspace) -> None:
+    refresh(workspace.then("PENDING").then("RUNNING").then("SUCCEEDED"))
+    (method, _, body), *looks = workspace.asked
+    assert (method, body["warehouse_id"]) == ("POST", "w1")
+    assert body["statement"] == "REFRESH MATERIALIZED VIEW `main`.`sales`.`daily`"
+    assert [method for method, *_ in looks] == ["GET", "GET"]
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "error", "kind", "said"),
+    [
+        ("FAILED", 200, {"message": "no such\nview"}, HookFailed, "FAILED: no such view"),
+        ("CANCELED", 200, {}, HookFailed, "CANCELED"),
+        ("", 403, {"error_code": "PERMISSION_DENIED", "message": "not yours"}, HookFailed, "PERMISSION_DENIED"),
+        ("", 404, {"error_code": "RESOURCE_DOES_NOT_EXIST", "message": "gone"}, HookFailed, "RESOURCE_DOES_NOT_EXIST"),
+        ("", 500, {"error_code": "INTERNAL_ERROR", "message": "ours"}, HookUnanswered, "INTERNAL_ERROR"),
+    ],
+)
+def test_what_a_workspace_refuses_is_the_hooks_error(
+    workspace: Workspace, state: str, status: int, error: dict[str, str], kind: type[HookError], said: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        refresh(workspace.then(state, status, **error))
+    assert said in caught.value.reason
+
+
+def test_a_refresh_that_never_ends_is_cancelled(workspace: Workspace) -> None:
+    with pytest.raises(HookTimedOut):
+        refresh(workspace.then("RUNNING"))
+    assert workspace.asked[-1][1].endswith("/s1/cancel")
+
+
+def test_a_project_without_a_warehouse_is_told_so(workspace: Workspace) -> None:
+    with pytest.raises(HookRefused, match="warehouse"):
+        refresh(workspace, warehouse=None)
+
+
+def test_a_workspace_that_is_not_there_is_retried(workspace: Workspace) -> None:
+    workspace.url = "http://127.0.0.1:9"
+    with pytest.raises(HookUnanswered):
+        refresh(workspace)
