@@ -340,6 +340,8 @@ class TableLander:
             deduplicated=landed.tally.deduplicated,
             quarantined=landed.tally.quarantined,
             filtered=landed.tally.filtered,
+            merged=landed.tally.merged,
+            added=landed.tally.added,
             seconds=round(seconds, 3),
         )
 

@@ -238,6 +238,8 @@ class Work:
             rows=tally.staged,
             quarantined=tally.quarantined,
             filtered=tally.filtered,
+            merged=tally.merged,
+            added=tally.added,
             bytes=staged.seal.bytes,
             seconds=round(seconds, 3),
         )
