@@ -85,6 +85,7 @@ class Rounds:
                 connector=lambda spec: open_connector(spec.source.connector, spec.source.config),
                 place=place,
                 spark=no_spark,
+                transforms=lambda _: {},
                 journals=self.root / "journal",
             )
         finally:

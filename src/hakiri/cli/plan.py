@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_error, say_json
@@ -9,7 +10,7 @@ from hakiri.errors import as_json as facts
 from hakiri.run.manifest import choose_pipelines
 from hakiri.run.plan import plan_pipelines, show_document, show_lines, write_sealed
 from hakiri.settings import from_environment
-from hakiri.wiring import connector, existing_catalog, workplace
+from hakiri.wiring import connector, existing_catalog, transforms, workplace
 
 EXIT_UNPLANNED = 1
 
@@ -21,7 +22,11 @@ def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Pat
     specs = choose_pipelines(found, names)
     with existing_catalog(settings, found) as catalog:
         planned = plan_pipelines(
-            specs, lambda spec: connector(settings, found, spec), catalog, is_full_refresh=is_full_refresh
+            specs,
+            partial(connector, settings, found),
+            catalog,
+            transforms=partial(transforms, settings, found),
+            is_full_refresh=is_full_refresh,
         )
     if as_json:
         problems = [{"pipeline": pipeline, **facts(error)} for pipeline, error in planned.errors]

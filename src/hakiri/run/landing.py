@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from hakiri.errors import CursorMoved, LandingHeld, LandingLost, SchemaMoved, StagedFileUnfit, StagedUnfit
+from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.durable import make_durable
 from hakiri.land.holding import holding
 from hakiri.land.lander import Landed, land
@@ -56,8 +57,9 @@ class TableLander:
         *,
         key: tuple[str, ...] = (),
         kind: CursorKind = CursorKind.MONOTONIC,
+        reshape: Reshape | None = None,
     ) -> None:
-        """`key` is the table's primary key as its source has it, `kind` how the source is walked."""
+        """`key` is the table's primary key as it lands, `kind` how the source is walked."""
         self._errand = errand
         self._catalog = errand.equipment.catalog
         self.table = table.name
@@ -66,6 +68,7 @@ class TableLander:
         self._name = errand.spec.landed_name(table)
         self._primary_key = key
         self._kind = kind
+        self._reshape = reshape
         self._place = errand.equipment.place(errand.spec, table)
         self.has_reread = False
 
@@ -151,7 +154,9 @@ class TableLander:
 
     @property
     def _cursor_column(self) -> str | None:
-        return cursor_of_table(self._errand.spec, self._table, self._kind)
+        """The cursor among the landed columns; none where a transform does not leave it as it was read."""
+        column = cursor_of_table(self._errand.spec, self._table, self._kind)
+        return column if column is None or self._reshape is None or self._reshape.keeps(column) else None
 
     def _reserve(self, chunks: Sequence[ChunkKey], holder: str) -> Landing:
         equipment = self._errand.equipment

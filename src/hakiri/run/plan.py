@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError, NotWritable, PlanUnreadable
@@ -18,6 +18,9 @@ from hakiri.plan.make import make_plan
 from hakiri.plan.plan import Plan
 from hakiri.run.gather import gather
 from hakiri.spec.pipeline import PipelineSpec
+
+if TYPE_CHECKING:
+    from hakiri.extract.transform.reshape import Reshape
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ def plan_pipelines(
     connector: Callable[[PipelineSpec], Connector],
     catalog: Catalog | None,
     *,
+    transforms: Callable[[PipelineSpec], Mapping[str, Reshape]],
     is_full_refresh: bool = False,
 ) -> Planned:
     """What there is to do for these pipelines. One that cannot be planned keeps none of the others from it.
@@ -44,7 +48,10 @@ def plan_pipelines(
     for spec in specs:
         try:
             source = connector(spec)
-            found = gather(spec, source, catalog, is_full_refresh=is_full_refresh, surveys_all=True).facts
+            reshapes = transforms(spec)
+            found = gather(
+                spec, source, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh, surveys_all=True
+            ).facts
             make_plan([found])
         except HakiriError as error:
             errors.append((spec.id, error))

@@ -107,7 +107,15 @@ def test_a_missing_column_is_found_before_anything_is_read_with_the_one_that_was
     assert str(unfit.value.place) == "hakiri.toml:7"
 
 
-@pytest.mark.parametrize("line", ['df.with_columns(pl.col("i").str.len_chars())', 'df.rename({"i": "s"})'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        'df.with_columns(pl.col("i").str.len_chars())',
+        'df.rename({"i": "s"})',
+        'df.with_columns(pl.col("s").str.strip_chars().cast(pl.Datetime("ms", "UTC")).dt.year())',
+        'df.cast({"s": pl.Date})',
+    ],
+)
 def test_a_step_that_does_not_go_with_a_type_is_found_before_anything_is_read(line: str) -> None:
     with pytest.raises(TransformUnfit):
         reshape_of(line).bind(ROWS)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 
 import polars as pl
 import pyarrow as pa
 
 from hakiri.errors import HakiriError, Place, ReferenceUnfit, TransformFailed, TransformUnfit
 from hakiri.extract.transform.apply import Apply, prepare
+from hakiri.extract.transform.casts import hopeless_cast
 from hakiri.extract.transform.check import Size, reach_of
 from hakiri.extract.transform.untouched import leaves_alone
 from hakiri.spec.faults import guess
@@ -61,6 +64,12 @@ class Reshape:
         return any(one.plan.scope == "chunk" for one in self.plans)
 
     @property
+    def digest(self) -> str:
+        """Of everything that it does."""
+        plain = [one.plan.model_dump(mode="json") for one in self.plans]
+        return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+    @property
     def keeps_rows_apart(self) -> bool:
         """Whether each row that comes out is one that went in, so that its key still tells it apart."""
         return all(effect_of(step) not in (Effect.ADDS, Effect.MERGES) for _, _, step in self._steps())
@@ -87,6 +96,8 @@ class Reshape:
         frame = _frame(pa.Table.from_batches([], schema=schema)).lazy()
         for placed, shown, step in self._steps():
             known = frame.collect_schema().names()
+            if reason := hopeless_cast(step, frame):
+                raise TransformUnfit(place=placed.place, table=self.table, step=shown, reason=reason)
             try:
                 frame = prepare(step, references)(frame).collect().lazy()
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as cause:
