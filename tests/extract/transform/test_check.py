@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extract.transform.operations import FIXTURES, OPERATIONS, plan_of
-from hakiri.errors import HakiriError, TransformRefused, render
+from extract.transform.operations import FIXTURES, OPERATIONS, PEOPLE, ROWS, as_stream, plan_of
+from hakiri.errors import HakiriError, Place, TransformRefused, TransformUnfit, render
 from hakiri.extract.transform.read import read_transform, write_transform
+from hakiri.extract.transform.reshape import Placed, Reshape
 from hakiri.extract.transform.shape import Refusal
 from hakiri.spec.transform import CompiledTransform, TransformPlan
 
@@ -106,7 +108,7 @@ HARMLESS = {word for one in OPERATIONS for word in words(document(plan_of(one.py
 DOCUMENTS = [document(plan_of(one.python)) for one in OPERATIONS]
 EVIL = st.sampled_from([node for payload in PAYLOADS for step in payload["plan"]["steps"] for node in step["exprs"]])
 SMALL = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(sorted(HARMLESS)),
+    st.none() | st.booleans() | st.integers(-3, 3) | st.integers() | st.sampled_from(sorted(HARMLESS)),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(sorted(HARMLESS)), inner, max_size=2),
     max_leaves=6,
 )
@@ -134,6 +136,9 @@ def test_a_mutated_plan_is_refused_or_holds_nothing_strange(data: st.DataObject)
     except HakiriError:
         return
     assert set(words(found.model_dump(mode="json")["plan"]["steps"])) <= HARMLESS
+    placed = Placed(found.plan, "a.transforms.json", Place("hakiri.toml", 7))
+    with suppress(TransformUnfit):  # and nothing else, whatever Polars thinks of it
+        Reshape("things", (placed,), dict.fromkeys(found.plan.tables, as_stream(PEOPLE))).bind(ROWS)
 
 
 @settings(max_examples=50, deadline=None)

@@ -6,7 +6,12 @@ whatever makes rows or text of a length that a number in the plan decides (`int_
 
 from __future__ import annotations
 
-from hakiri.extract.transform.shape import Many, Maybe, Named, OneOf, Pair, Scalar, Shape, Variant
+from hakiri.extract.transform.shape import Many, Maybe, Named, OneOf, Pair, Scalar, Shape, UpTo, Variant
+
+MAX_FIELDS = 100
+"""As many fields as a text may be split into."""
+MAX_WIDTH = 10_000
+"""As wide as text may be padded; the number has to stand in the plan."""
 
 EXPRESSION = Named("expression")
 FUNCTION = Named("function")
@@ -67,7 +72,7 @@ GRAMMAR: dict[str, Shape] = {
     ),
     "dtype_selector": Variant(
         {
-            **_words("Numeric Integer UnsignedInteger SignedInteger Float Temporal Nested Struct Decimal Object"),
+            **_words("Numeric Integer UnsignedInteger SignedInteger Float Temporal Nested Struct Decimal"),
             "AnyOf": Many(_DTYPE),
         }
     ),
@@ -132,7 +137,7 @@ ROW_FUNCTIONS: Words = {
             "ExtractGroups": {"dtype": _DTYPE, "pat": str},
             "Replace": {"n": int, "literal": bool},
             "Split": bool,
-            "SplitN": int,
+            "SplitN": UpTo(MAX_FIELDS),
             "PadStart": {"fill_char": str},
             "PadEnd": {"fill_char": str},
             "HexDecode": bool,
@@ -259,5 +264,3 @@ GRAMMAR["function"] = Variant(_nested(ROW_FUNCTIONS | CHUNK_FUNCTIONS | ONE_FUNC
 GRAMMAR["expression"] = Variant(NODES)
 
 WIDE_FUNCTIONS = frozenset({"StringExpr.PadStart", "StringExpr.PadEnd", "StringExpr.ZFill"})
-MAX_WIDTH = 10_000
-"""As wide as text may be padded; the number has to stand in the plan."""

@@ -24,7 +24,7 @@ from hakiri.spec.transform import Explode, Join, Select, Step, TransformPlan
 CHUNK_BYTES = 512 << 20
 """As much as a transform of scope `chunk` may be given at once, measured in Arrow."""
 
-_COLUMN = re.compile(r"""(?:unable to find column|not found:?|in column) ["'`]([^"'`]+)["'`]""")
+_COLUMN = re.compile(r"in column '([^']+)'")
 _UNABLE = re.compile(r'unable to find column "([^"]+)"')
 
 
@@ -96,12 +96,13 @@ class Reshape:
         frame = _frame(pa.Table.from_batches([], schema=schema)).lazy()
         for placed, shown, step in self._steps():
             known = frame.collect_schema().names()
-            if reason := hopeless_cast(step, frame):
-                raise TransformUnfit(place=placed.place, table=self.table, step=shown, reason=reason)
             try:
+                reason = hopeless_cast(step, frame)
                 frame = prepare(step, references)(frame).collect().lazy()
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as cause:
                 raise self._unfit(placed, shown, cause, known) from cause
+            if reason:
+                raise TransformUnfit(place=placed.place, table=self.table, step=shown, reason=reason)
         return _arrow(frame.collect()).schema
 
     def _unfit(self, placed: Placed, shown: str, cause: BaseException, known: list[str]) -> TransformUnfit:

@@ -30,6 +30,13 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class UpTo:
+    """A whole number from 0 to this."""
+
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Maybe:
     """The shape, or null."""
 
@@ -69,7 +76,8 @@ class Scalar:
     """A text, a number, true, false or null."""
 
 
-Shape = Scalar | type[int] | type[float] | type[str] | dict[str, Any] | OneOf | Maybe | Many | Variant | Named | Pair
+Shape = type | dict[str, Any] | Scalar | OneOf | UpTo | Maybe | Many | Variant | Named | Pair
+"""A type is that of a single value: bool, int, float or str. A dict has exactly these keys."""
 
 
 def require(value: Any, shape: Shape, path: KeyPath, grammar: dict[str, Shape]) -> None:
@@ -153,8 +161,11 @@ def _require_variant(value: Any, shape: Variant, path: KeyPath, grammar: dict[st
         require(inside, inner, (*path, word), grammar)
 
 
-def _require_leaf(value: Any, shape: type | Scalar | OneOf, path: KeyPath) -> None:
+def _require_leaf(value: Any, shape: type | Scalar | OneOf | UpTo, path: KeyPath) -> None:
     match shape:
+        case UpTo():
+            if type(value) is not int or not 0 <= value <= shape.most:
+                raise Refusal(f"has to be a number from 0 to {shape.most:,}", path)
         case OneOf():
             if not (isinstance(value, str) and value in shape.words):
                 raise Refusal(f"{shown(value)} is not one of {', '.join(sorted(shape.words)) or 'none'}", path)
