@@ -6,7 +6,9 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from cli.conftest import Hakiri
 from projects import MakeProject
@@ -144,6 +146,24 @@ def test_a_table_that_is_joined_with_has_to_have_landed(project: Path, hakiri: H
     )
     hakiri("compile", "--all")
     assert "error[HK657]" in hakiri("plan").err
+
+
+def test_rows_are_looked_up_in_a_landed_table(project: Path, hakiri: Hakiri) -> None:
+    people = pa.table({"login": ["grace", "linus"], "team": ["a", None], "_hakiri_run_id": ["r", "r"]})
+    write_deltalake(str(project / ".hakiri/context/tables/people"), people)
+    pipeline = '[[pipeline]]\nid = "people"\nsource = { connector = "files", config = { path = "data" } }\n'
+    (project / "hakiri.toml").write_text(f'{MANIFEST}\n{pipeline}tables = ["people"]\n')
+    joined = '.join(hk.table("people"), left_on="author", right_on="login", how="left")'
+    (project / "transforms/issues.py").write_text(SOURCE.rstrip() + joined)
+    hakiri("compile", "--all")
+    tried = hakiri("transform", "try", "issues", "--rows", "5", "--json").json()["github_issues"]
+    assert [(row["author"], row["team"]) for row in tried["after"]] == [
+        ("grace", "a"),
+        ("linus", None),
+        ("ken", None),
+        ("barbara", None),
+    ]
+    assert set(tried["after"][0]) == {"number", "author", "team"}
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,10 @@ def test_a_plan_is_read_back_from_what_was_written(tmp_path: Path) -> None:
     assert read_transform(write_transform(one.transform), path=Path("a.json"), shown="a.json") == one.transform
 
 
+def test_a_function_with_two_names_is_one_transform(tmp_path: Path) -> None:
+    assert len(compiled(tmp_path, SEED_PYTHON + "\n    again = github_issues_transforms\n")) == 1
+
+
 def test_one_source_may_hold_transforms_for_several_tables(tmp_path: Path) -> None:
     text = """
         import hakiri as hk

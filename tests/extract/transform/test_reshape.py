@@ -8,14 +8,33 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from extract.transform.operations import OPERATIONS, ROWS, SAMPLE, as_stream, reshape_of
 from hakiri.errors import ReferenceUnfit, TransformUnfit
 from hakiri.extract.transform.reshape import Reshape
 
-ALONE = [one for one in OPERATIONS if one.scope == "batch"]
+BY_COLUMN = [
+    f"df.with_columns(x={expression})"
+    for expression in (
+        'pl.col("i").fill_null(pl.col("f"))',
+        'pl.col("i").clip(pl.col("i").neg(), 9)',
+        'pl.col("i").is_between(pl.col("f"), 9)',
+        'pl.col("s").str.starts_with(pl.col("j"))',
+        'pl.col("s").str.contains(pl.col("s"), literal=True)',
+        'pl.col("s").str.split(pl.col("j"))',
+        'pl.col("s").str.slice(pl.col("i").clip(0, 3))',
+        'pl.col("s").str.strip_chars(pl.col("j"))',
+        'pl.col("l").list.contains(pl.col("i"))',
+        'pl.col("l").list.get(pl.col("i").clip(0, 3), null_on_oob=True)',
+        'pl.col("l").list.set_union(pl.col("l"))',
+        'pl.col("s").replace_strict({"a": "x"}, default=pl.col("j"))',
+        'pl.when(pl.col("b")).then(pl.col("s")).otherwise(pl.col("j"))',
+        'pl.col("d") * pl.col("i").cast(pl.Decimal(10, 2), strict=False)',
+    )
+]
+ALONE = [*(one.python for one in OPERATIONS if one.scope == "batch"), *BY_COLUMN]
 TEXTS = st.none() | st.sampled_from(["", "a", "b", " aé,", "2026-01-05", "2026-01-05T07:30:00+02:00", "0a", "-7", "ß"])
 MOMENTS = (
     st.none()
@@ -43,16 +62,18 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=ROWS)
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
 @given(batches=st.lists(st.lists(ROW, max_size=4), max_size=4))
 def test_an_operation_of_scope_batch_does_not_care_how_rows_are_batched(batches: list[list[dict[str, Any]]]) -> None:
     whole = table([row for batch in batches for row in batch])
     for operation in ALONE:
-        reshaping = reshape_of(operation.python).open()
+        reshaping = reshape_of(operation).open()
         parts = [reshaping(table(batch)).rows for batch in ([], *batches)]
         together, at_once = pa.Table.from_batches(parts), pa.Table.from_batches([reshaping(whole).rows])
-        assert pl.DataFrame(together).equals(pl.DataFrame(at_once), null_equal=True), operation.python
-        assert together.schema == at_once.schema, operation.python
+        assert pl.DataFrame(together).equals(pl.DataFrame(at_once), null_equal=True), operation
+        assert together.schema == at_once.schema, operation
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.python)
@@ -92,6 +113,28 @@ def test_rows_are_counted_by_what_became_of_them(line: str, counts: dict[str, in
         "merged": 0,
         "added": 0,
     } | counts
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'pl.col("i").is_in(pl.col("n"))',
+        'pl.col("s").replace(pl.col("s"), pl.col("j"))',
+        'pl.col("s").replace_strict(pl.col("s"), pl.col("j"), default=None)',
+        'pl.col("st").struct.with_fields(pl.field("x").sum())',
+        'pl.col("i") - pl.col("i").mean()',
+        'pl.concat_list("i", pl.col("i").sum())',
+        "pl.lit(1) + pl.len()",
+    ],
+)
+def test_what_looks_at_other_rows_has_to_see_the_chunk(expression: str) -> None:
+    assert reshape_of(f"df.with_columns({expression})").sees_all
+
+
+def test_lists_that_are_all_empty_in_one_part_arrive_whole() -> None:
+    rows = pa.table({"l": [[1, 2], []]}, schema=pa.schema({"l": pa.list_(pa.int64())}))
+    found = reshape_of('df.with_columns(pl.col("l").list.drop_nulls())').open()(rows).rows
+    assert found.to_pylist() == [{"l": [1, 2]}, {"l": []}]
 
 
 def test_of_no_rows_come_none() -> None:

@@ -15,6 +15,7 @@ from hakiri.extract.transform.grammar import (
     MAX_WIDTH,
     ONE_FUNCTIONS,
     ROW_FUNCTIONS,
+    SET_FUNCTIONS,
     WIDE_FUNCTIONS,
 )
 from hakiri.extract.transform.shape import Named, Refusal, opened, require
@@ -113,8 +114,10 @@ def reach_of(node: Any) -> Reach:
             return Reach(Size.OTHER, sees_all=True)
         case "Sort" | "SortBy":
             return Reach(reach_of(inside["expr"]).size, sees_all=True)
-        case "Eval" | "StructEval" | "Cast" | "RenameAlias":
+        case "Eval" | "Cast" | "RenameAlias":
             return reach_of(inside["expr"])
+        case "StructEval":
+            return _together([inside["expr"], *inside["evaluation"]])
         case "Alias":
             return reach_of(inside[0])
         case "KeepName":
@@ -131,6 +134,8 @@ def _together(nodes: Iterable[Any]) -> Reach:
 
 def _reach_of_function(inside: Any) -> Reach:
     name, taken = _function_name(inside["function"]), _together(inside["input"])
+    if name in SET_FUNCTIONS and _together(inside["input"][1:3]).size is not Size.ONE:
+        return Reach(taken.size, sees_all=True)
     if name in ROW_FUNCTIONS:
         return taken
     if name in CHUNK_FUNCTIONS:
@@ -140,12 +145,12 @@ def _reach_of_function(inside: Any) -> Reach:
 
 def _function_name(function: Any) -> str:
     word, inside = opened(function, ())
-    if word in GRAMMAR_FAMILIES:
+    if word in _FAMILIES:
         return f"{word}.{opened(inside, ())[0]}"
     return word
 
 
-GRAMMAR_FAMILIES = frozenset(
+_FAMILIES = frozenset(
     name.partition(".")[0] for name in (*ROW_FUNCTIONS, *CHUNK_FUNCTIONS, *ONE_FUNCTIONS) if "." in name
 )
 
@@ -177,7 +182,7 @@ def _inner(node: Any) -> Iterable[Any]:
 def _check_step(step: Step, path: KeyPath) -> None:
     for key, node in expressions_of(step):
         require(node, EXPRESSION, (*path, *key), GRAMMAR)
-        _check_widths(node, (*path, *key))
+        _check_inputs(node, (*path, *key))
         if key[0] != "agg" and reach_of(node).size is Size.OTHER:
             reason = "gives another number of rows than it takes: use filter, slice, unique or explode of the frame"
             raise Refusal(reason, (*path, *key))
@@ -190,20 +195,24 @@ def _check_step(step: Step, path: KeyPath) -> None:
         raise Refusal("has to name as many columns on the right as on the left", path)
 
 
-def _check_widths(node: Any, path: KeyPath) -> None:
-    """A number decides how much text comes out, so it stands in the plan and is bounded."""
-    if isinstance(node, dict) and "Function" in node:
-        inside = node["Function"]
-        if not inside["input"]:
-            raise Refusal("is of nothing", (*path, "Function", "input"))
-        if _function_name(inside["function"]) in WIDE_FUNCTIONS:
-            match inside["input"]:
-                case [_, {"Literal": {"Dyn": {"Int": int(width)}}}] if 0 <= width <= MAX_WIDTH:
-                    pass
-                case _:
-                    raise Refusal(f"has to be padded to a number of up to {MAX_WIDTH:,}", (*path, "Function", "input"))
+def _check_inputs(node: Any, path: KeyPath) -> None:
+    """Every function is of something; a number that decides how much text comes out stands in the plan."""
+    match node:
+        case {"Function": {"input": inputs, "function": function}}:
+            if not inputs:
+                raise Refusal("is of nothing", (*path, "Function", "input"))
+            if _function_name(function) in WIDE_FUNCTIONS and not _is_bounded(inputs[-1]):
+                raise Refusal(f"has to be padded to a number of up to {MAX_WIDTH:,}", (*path, "Function", "input"))
     for key, inner in node.items() if isinstance(node, dict) else enumerate(node if isinstance(node, list) else ()):
-        _check_widths(inner, (*path, key))
+        _check_inputs(inner, (*path, key))
+
+
+def _is_bounded(width: Any) -> bool:
+    match width:
+        case {"Literal": {"Dyn": {"Int": int(number)}}}:
+            return 0 <= number <= MAX_WIDTH
+        case _:
+            return False
 
 
 def _sees_all(step: Step) -> bool:

@@ -76,9 +76,9 @@ def _transform(
 def _recorded(path: Path, shown: str) -> Iterator[tuple[Target, RecordedFrame]]:
     try:
         names: dict[str, Any] = runpy.run_path(str(path), run_name="hakiri_transform")
-        marked = [(getattr(one, MARK), one) for one in names.values() if isinstance(getattr(one, MARK, None), Target)]
-        for target, function in dict(marked).items():
-            yield target, required_frame(function(RecordedFrame()))
+        marked = [one for one in names.values() if isinstance(getattr(one, MARK, None), Target)]
+        for function in dict.fromkeys(marked):  # one function may have two names
+            yield getattr(function, MARK), required_frame(function(RecordedFrame()))
     except Exception as wrong:
         raise SourceUncompilable(place=Place(shown, _line(wrong, path)), reason=told(wrong)) from wrong
 

@@ -263,4 +263,7 @@ def _nested(functions: Words) -> Words:
 GRAMMAR["function"] = Variant(_nested(ROW_FUNCTIONS | CHUNK_FUNCTIONS | ONE_FUNCTIONS | RESIZING_FUNCTIONS))
 GRAMMAR["expression"] = Variant(NODES)
 
+SET_FUNCTIONS = frozenset({"Boolean.IsIn", "Replace", "ReplaceStrict", "StringExpr.ContainsAny"})
+"""What looks a row up in its second argument, or its second and third: if those are columns, in all their rows."""
+
 WIDE_FUNCTIONS = frozenset({"StringExpr.PadStart", "StringExpr.PadEnd", "StringExpr.ZFill"})

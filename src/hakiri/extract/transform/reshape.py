@@ -80,7 +80,7 @@ class Reshape:
 
     def open(self) -> Reshaping:
         """Ready to run in this process; the tables are taken apart once."""
-        references = {name: pl.read_ipc_stream(io.BytesIO(stream)) for name, stream in self.references.items()}
+        references = self._tables()
         moves = [_Move(step, prepare(step, references), shown) for _, shown, step in self._steps()]
         for _, _, step in self._steps():
             if isinstance(step, Join):
@@ -92,7 +92,7 @@ class Reshape:
 
         Raises TransformUnfit, with the step and its place in the manifest.
         """
-        references = {name: pl.read_ipc_stream(io.BytesIO(stream)) for name, stream in self.references.items()}
+        references = self._tables()
         frame = _frame(pa.Table.from_batches([], schema=schema)).lazy()
         for placed, shown, step in self._steps():
             known = frame.collect_schema().names()
@@ -104,6 +104,9 @@ class Reshape:
             if reason:
                 raise TransformUnfit(place=placed.place, table=self.table, step=shown, reason=reason)
         return _arrow(frame.collect()).schema
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {name: pl.read_ipc_stream(io.BytesIO(stream)) for name, stream in self.references.items()}
 
     def _unfit(self, placed: Placed, shown: str, cause: BaseException, known: list[str]) -> TransformUnfit:
         missing = _missing(cause)
@@ -117,7 +120,9 @@ class Reshape:
                 yield placed, f"step {number} (`{step.type}`) of {placed.file}", step
 
     def _require_distinct(self, step: Join, table: pl.DataFrame) -> None:
-        if step.how in ("inner", "left") and table.select(step.right_on).is_duplicated().any():
+        # A key that is NULL matches nothing, however often it is there.
+        keys = table.select(step.right_on).drop_nulls()
+        if step.how in ("inner", "left") and keys.is_duplicated().any():
             reason = f"it has rows that are alike in {', '.join(step.right_on)}, so a row would become several"
             raise ReferenceUnfit(table=self.table, reference=step.table, reason=reason)
 
@@ -232,7 +237,8 @@ def _frame(rows: pa.Table) -> pl.DataFrame:
 
 
 def _arrow(frame: pl.DataFrame) -> pa.RecordBatch:
-    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
+    # Put together by Polars: Arrow stumbles over a part whose lists are all empty.
+    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
     found = table.to_batches()
     return found[0] if found else pa.RecordBatch.from_pylist([], schema=table.schema)
 
