@@ -32,6 +32,11 @@ OPERATIONS = [Operation(**row) for row in json.loads((FIXTURES / "operations.jso
 PEOPLE = pl.DataFrame({"id": [1, 2, 7], "s": ["a", "b", "é"], "age": [30, 40, 50]})
 
 
+def hostile_plan(path: Path) -> bytes:
+    """A plan of the corpus, as if it had been compiled for the Polars that is installed."""
+    return path.read_bytes().replace(b'"engine_version": "2.1.0"', f'"engine_version": "{pl.__version__}"'.encode())
+
+
 def as_stream(frame: pl.DataFrame) -> bytes:
     return frame.write_ipc_stream(None).getvalue()
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import pyarrow as pa
 
-from extract.transform.operations import FIXTURES, OPERATIONS, ROWS, SAMPLE, reshape_of
+from extract.transform.operations import FIXTURES, OPERATIONS, ROWS, SAMPLE, hostile_plan, reshape_of
 from hakiri.errors import HakiriError
 from hakiri.extract.transform.read import read_transform
 
@@ -46,7 +46,7 @@ def seal() -> None:
 
 
 def main() -> None:
-    hostile = [(path, path.read_bytes()) for path in sorted(FIXTURES.glob("hostile/*.json"))]
+    hostile = [(path, hostile_plan(path)) for path in sorted(FIXTURES.glob("hostile/*.json"))]
     rows = pa.Table.from_pylist(SAMPLE, schema=ROWS)
     reshapes = [reshape_of(one.python) for one in OPERATIONS]
     for reshape in reshapes:  # what is loaded late is loaded now

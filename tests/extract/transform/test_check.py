@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extract.transform.operations import FIXTURES, OPERATIONS, PEOPLE, ROWS, as_stream, plan_of
+from extract.transform.operations import FIXTURES, OPERATIONS, PEOPLE, ROWS, as_stream, hostile_plan, plan_of
 from hakiri.errors import HakiriError, Place, TransformRefused, TransformUnfit, render
 from hakiri.extract.transform.read import read_transform, write_transform
 from hakiri.extract.transform.reshape import Placed, Reshape
@@ -50,7 +50,7 @@ def read(value: Any) -> CompiledTransform:
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_a_hostile_plan_is_refused_with_the_place_of_what_is_wrong(name: str) -> None:
     with pytest.raises(HakiriError) as refused:
-        read((HOSTILE / name).read_bytes())
+        read(hostile_plan(HOSTILE / name))
     assert refused.value.code == EXPECTED[name]["code"]
     assert EXPECTED[name]["message"] in render(refused.value)
     places = [place for one in getattr(refused.value, "problems", [refused.value]) for place in one.places()]
