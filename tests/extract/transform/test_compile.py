@@ -125,8 +125,20 @@ def test_a_plan_is_read_back_from_what_was_written(tmp_path: Path) -> None:
     assert read_transform(write_transform(one.transform), path=Path("a.json"), shown="a.json") == one.transform
 
 
+def test_what_a_source_prints_is_in_nobodys_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compiled(tmp_path, f"print('hello')\n{dedent(SEED_PYTHON)}")
+    assert compiled(tmp_path, f"{dedent(SEED_TYPESCRIPT)}\nconsole.log('hello');", ".ts")
+    assert capsys.readouterr().out == ""
+
+
 def test_a_function_with_two_names_is_one_transform(tmp_path: Path) -> None:
     assert len(compiled(tmp_path, SEED_PYTHON + "\n    again = github_issues_transforms\n")) == 1
+
+
+@pytest.mark.parametrize("mark", ['"p", table="../../evil"', '"../evil"', '"p", table=7'])
+def test_a_name_that_would_lead_elsewhere_is_refused(tmp_path: Path, mark: str) -> None:
+    with pytest.raises(SourceUncompilable):
+        compiled(tmp_path, f"import hakiri as hk\n\n@hk.pipeline({mark})\ndef f(df):\n    return df\n")
 
 
 def test_one_source_may_hold_transforms_for_several_tables(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from extract.transform.operations import OPERATIONS, ROWS, SAMPLE, as_stream, reshape_of
-from hakiri.errors import ReferenceUnfit, TransformUnfit
+from hakiri.errors import ReferenceUnfit, TransformFailed, TransformUnfit
 from hakiri.extract.transform.reshape import Reshape
 
 BY_COLUMN = [
@@ -129,6 +129,11 @@ def test_rows_are_counted_by_what_became_of_them(line: str, counts: dict[str, in
 )
 def test_what_looks_at_other_rows_has_to_see_the_chunk(expression: str) -> None:
     assert reshape_of(f"df.with_columns({expression})").sees_all
+
+
+def test_a_pattern_that_would_take_all_memory_is_an_error() -> None:
+    with pytest.raises(TransformFailed):
+        reshape_of('df.filter(pl.col("s").str.contains("((a{100}){100}){100}"))').open()(table(SAMPLE))
 
 
 def test_lists_that_are_all_empty_in_one_part_arrive_whole() -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import runpy
+import sys
 import traceback
-from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
-from pydantic import ValidationError
 
 from hakiri.errors import Place, SourceUncompilable
 from hakiri.extract.transform.author import MARK, Target
@@ -20,6 +20,7 @@ from hakiri.extract.transform.record import RecordedFrame, required_frame
 from hakiri.extract.transform.shape import Refusal
 from hakiri.extract.transform.typescript import record_typescript
 from hakiri.spec.faults import key_name
+from hakiri.spec.names import check_identifier
 from hakiri.spec.transform import CompiledTransform
 
 SUFFIXES: dict[str, Literal["python", "typescript"]] = {".py": "python", ".ts": "typescript"}
@@ -58,6 +59,8 @@ def _transform(
     target: Target, frame: RecordedFrame, language: Literal["python", "typescript"], raw: bytes, shown: str
 ) -> CompiledTransform:
     try:
+        if target.table is not None:
+            check_identifier(str(target.table))  # it becomes part of a file's name
         return CompiledTransform(
             pipeline_id=target.pipeline,
             engine="polars",
@@ -69,16 +72,17 @@ def _transform(
     except Refusal as refusal:
         reason = f"`{key_name(refusal.path)}` {refusal.reason}"
         raise SourceUncompilable(place=Place(shown), reason=reason) from refusal
-    except ValidationError as wrong:
+    except ValueError as wrong:
         raise SourceUncompilable(place=Place(shown), reason=told(wrong)) from wrong
 
 
-def _recorded(path: Path, shown: str) -> Iterator[tuple[Target, RecordedFrame]]:
+def _recorded(path: Path, shown: str) -> list[tuple[Target, RecordedFrame]]:
     try:
-        names: dict[str, Any] = runpy.run_path(str(path), run_name="hakiri_transform")
-        marked = [one for one in names.values() if isinstance(getattr(one, MARK, None), Target)]
-        for function in dict.fromkeys(marked):  # one function may have two names
-            yield getattr(function, MARK), required_frame(function(RecordedFrame()))
+        with redirect_stdout(sys.stderr):  # what the source prints is not our answer
+            names: dict[str, Any] = runpy.run_path(str(path), run_name="hakiri_transform")
+            marked = [one for one in names.values() if isinstance(getattr(one, MARK, None), Target)]
+            # One function may have two names.
+            return [(getattr(one, MARK), required_frame(one(RecordedFrame()))) for one in dict.fromkeys(marked)]
     except Exception as wrong:
         raise SourceUncompilable(place=Place(shown, _line(wrong, path)), reason=told(wrong)) from wrong
 

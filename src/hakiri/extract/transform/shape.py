@@ -89,7 +89,7 @@ def require(value: Any, shape: Shape, path: KeyPath, grammar: dict[str, Shape]) 
             if value is not None:
                 require(value, shape.shape, path, grammar)
         case Many():
-            for place, item in enumerate(items(value, path)):
+            for place, item in enumerate(_items(value, path)):
                 require(item, shape.shape, (*path, place), grammar)
         case Pair():
             _require_pair(value, shape, path, grammar)
@@ -106,19 +106,19 @@ class _Nothing:
     """What belongs to a word that stands alone."""
 
 
-NOTHING = _Nothing()
+_NOTHING = _Nothing()
 
 
 def opened(value: Any, path: KeyPath) -> tuple[str, Any]:
-    """The word of a variant and what belongs to it, NOTHING where it stands alone."""
+    """The word of a variant and what belongs to it, _NOTHING where it stands alone."""
     if isinstance(value, str):
-        return value, NOTHING
+        return value, _NOTHING
     if isinstance(value, dict) and len(value) == 1:
         return next(iter(value.items()))
     raise Refusal("has to be a word, or an object with one key", path)
 
 
-def items(value: Any, path: KeyPath) -> list[Any]:
+def _items(value: Any, path: KeyPath) -> list[Any]:
     """The value as a list of bearable length."""
     if not isinstance(value, list):
         raise Refusal("has to be a list", path)
@@ -133,18 +133,18 @@ def _field(value: Any, key: str, path: KeyPath, *, known: dict[str, Any]) -> Any
         raise Refusal("has to be an object", path)
     if value.keys() != known.keys():
         strange = sorted(value.keys() ^ known.keys())[0]
-        raise Refusal(f"`{shown(strange)}` is {'not allowed here' if strange in value else 'missing'}", path)
+        raise Refusal(f"`{_shown(strange)}` is {'not allowed here' if strange in value else 'missing'}", path)
     return value[key]
 
 
-def shown(value: Any) -> str:
+def _shown(value: Any) -> str:
     """A hostile value as part of a message."""
     text = str(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _require_pair(value: Any, shape: Pair, path: KeyPath, grammar: dict[str, Shape]) -> None:
-    if len(items(value, path)) != len(shape.shapes):
+    if len(_items(value, path)) != len(shape.shapes):
         raise Refusal(f"has to be a list of {len(shape.shapes)}", path)
     for place, (item, inner) in enumerate(zip(value, shape.shapes, strict=True)):
         require(item, inner, (*path, place), grammar)
@@ -153,9 +153,9 @@ def _require_pair(value: Any, shape: Pair, path: KeyPath, grammar: dict[str, Sha
 def _require_variant(value: Any, shape: Variant, path: KeyPath, grammar: dict[str, Shape]) -> None:
     word, inside = opened(value, path)
     if word not in shape.words:
-        raise Refusal(f"`{shown(word)}` is not allowed here", path)
+        raise Refusal(f"`{_shown(word)}` is not allowed here", path)
     inner = shape.words[word]
-    if (inside is NOTHING) != (inner is None):
+    if (inside is _NOTHING) != (inner is None):
         raise Refusal("has to stand alone" if inner is None else "does not stand alone", (*path, word))
     if inner is not None:
         require(inside, inner, (*path, word), grammar)
@@ -168,7 +168,7 @@ def _require_leaf(value: Any, shape: type | Scalar | OneOf | UpTo, path: KeyPath
                 raise Refusal(f"has to be a number from 0 to {shape.most:,}", path)
         case OneOf():
             if not (isinstance(value, str) and value in shape.words):
-                raise Refusal(f"{shown(value)} is not one of {', '.join(sorted(shape.words)) or 'none'}", path)
+                raise Refusal(f"{_shown(value)} is not one of {', '.join(sorted(shape.words)) or 'none'}", path)
         case Scalar():
             if value is not None:
                 _require_kind(value, type(value) if isinstance(value, bool | int | float) else str, path)

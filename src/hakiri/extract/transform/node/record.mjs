@@ -18,6 +18,8 @@ registerHooks({
 for (const name of ["fetch", "WebSocket", "EventSource", "XMLHttpRequest", "process", "Worker"]) {
   Reflect.deleteProperty(globalThis, name);
 }
+// What the source prints is not the recording.
+console.log = console.info = console.debug = console.error;
 
 try {
   const found = await import(source);
