@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from flow.stand import Stand
+from flow.stand import Stand, change
 from hakiri.model.ledger import RunStatus
 from hakiri.model.staged import PROVENANCE, Tally
 from hakiri.run.compile import compile_sources
@@ -85,3 +85,46 @@ def test_both_examples_land_the_open_issues_reshaped(make_stand: Callable[[Mappi
         expected = Tally(read=len(source), staged=len(still_open), filtered=len(source) - len(still_open))
         assert tally(result) == expected
     assert all(result.did_nothing for result in stand.apply().values())
+
+
+ORDERS = """
+[project]
+name = "test"
+
+[[pipeline]]
+id = "shop"
+source = { connector = "sqlite", config = { path = "shop.sqlite" } }
+transforms = ["pipelines/shop.transforms.json"]
+incremental = { column = "updated_at", lag = "1h" }
+tables = [{ name = "orders", primary_key = ["id"] }]
+"""
+RENAMED = """
+import hakiri as hk
+
+@hk.pipeline("shop")
+def orders(df):
+    return df.rename({"updated_at": "changed_at"}).explode("tags", empty_as_null=True)
+"""
+
+
+def test_rows_whose_cursor_and_key_a_transform_takes_away_land_once(
+    make_stand: Callable[[Mapping[str, str]], Stand],
+) -> None:
+    """The overlap of two reads is then told by content alone."""
+    split = RENAMED.replace("df.rename", 'df.with_columns(pl.col("tags").str.split(",")).rename')
+    source = split.replace("import hakiri as hk\n", "import hakiri as hk\nimport polars as pl\n")
+    stand = make_stand({"hakiri.toml": ORDERS, "transforms/shop.py": source})
+    shop = stand.root / "shop.sqlite"
+    change(
+        shop,
+        "CREATE TABLE orders (id INTEGER PRIMARY KEY, tags TEXT, updated_at TIMESTAMP NOT NULL)",
+        "INSERT INTO orders VALUES (1, 'a,b', '2026-01-05 10:00:00'), (2, 'a,a', '2026-01-05 11:00:00')",
+    )
+    compile_sources(workplace(stand.settings), [], takes_all=True)
+    first = tally(stand.apply()["shop"])
+    assert (first.read, first.added, first.staged) == (2, 2, 4)
+    assert stand.apply()["shop"].did_nothing
+    change(shop, "INSERT INTO orders VALUES (3, 'c', '2026-01-05 11:30:00')")
+    tally(stand.apply()["shop"])
+    found = pl.read_delta(str(stand.folder("orders"))).select("id", "tags").rows()
+    assert sorted(found) == [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (3, "c")]
