@@ -70,7 +70,7 @@ def to_text(stamp: Stamp, tally: Tally) -> str:
         "runs": stamp.runs,
         "cursor": stamp.cursor,
         "chunks": _folded(stamp.chunks),
-        "tally": astuple(tally),
+        "tally": _counts(tally),
     }
     return json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
 
@@ -94,7 +94,7 @@ def _read(plain: Any) -> Mark | None:
             "runs": [*runs],
             "cursor": str(cursor),
             "chunks": [*chunks],
-            "tally": [int(), int(), int(), int(), int(), *_] as counts,  # earlier releases knew five
+            "tally": [int(), int(), int(), int(), int(), *_] as counts,
         }:
             stamp = Stamp(
                 app_id=app,
@@ -107,6 +107,12 @@ def _read(plain: Any) -> Mark | None:
             return Mark(stamp, Tally(*map(int, counts)))
         case _:
             return None
+
+
+def _counts(tally: Tally) -> tuple[int, ...]:
+    """Five counts, and two more where a transform has merged or added rows: an earlier release reads five."""
+    counts = astuple(tally)
+    return counts if any(counts[5:]) else counts[:5]
 
 
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,18})")
