@@ -18,7 +18,13 @@ HakiriError
 │   ├── UnresolvedReference      HK113  `${env:X}` or `${secret:X}` with nothing behind it
 │   ├── ManifestChanged          HK114  a file changed between being read and being replaced
 │   ├── TableTaken               HK115  two tables of a project would land as one
-│   └── UnknownFunction          HK116  (a warning: it may be installed elsewhere)
+│   ├── UnknownFunction          HK116  (a warning: it may be installed elsewhere)
+│   ├── TransformRefused         HK131  a plan with something in it that no plan may have
+│   ├── TransformOutdated        HK132  compiled for another Polars than the one that would run it
+│   ├── TransformUnfit           HK133  a plan that does not go with its table
+│   ├── TransformStale           HK134  a plan that is not what its source compiles to
+│   ├── SourceUncompilable       HK135  a transform's source that gives no plan
+│   └── CompilerMissing          HK136  TypeScript, and no Node to run it
 ├── EngineError                  HK2xx  Spark, Java and the Delta jars
 │   ├── SparkMissing             HK201
 │   ├── JavaMissing              HK202
@@ -92,7 +98,9 @@ HakiriError
 │   ├── RuleUnfit                HK702  a rule that cannot judge its column
 │   ├── TypeUnlandable           HK703  a column that no Delta table can hold
 │   ├── ColumnReserved           HK704  a name that belongs to row provenance
-│   └── RowsMultiplied           HK705  a transform that gives more rows than it took
+│   ├── TransformFailed          HK711  rows that a transform could not take
+│   ├── ChunkTooLarge            HK712  more rows than a transform may see at once
+│   └── ReferenceUnfit           HK713  a table that rows cannot be looked up in
 ├── StageError                   HK75x  the files of an attempt
 │   ├── AttemptTaken             HK751  the attempt's folder is already there
 │   ├── SchemaDrifted            HK752  a batch that does not go with the ones before it
@@ -511,6 +519,97 @@ class TableTaken(ManifestError):
 
     def help(self) -> str:
         return 'give one of the pipelines a name of its own for its tables: `destination = { namespace = "crm" }`'
+
+
+@dataclass(eq=False, kw_only=True)
+class TransformRefused(LocatedError):
+    """A plan that holds what no plan may hold; nothing of it has been run."""
+
+    code = "HK131"
+    node: str
+    reason: str
+
+    def message(self) -> str:
+        return f"a transform that cannot be trusted: `{self.node}` {self.reason}"
+
+    def help(self) -> str:
+        return "compile it again from its source with `hakiri compile`; docs/transforms.md lists what a plan may hold"
+
+
+@dataclass(eq=False, kw_only=True)
+class TransformOutdated(LocatedError):
+    """A plan for another Polars: it might mean something else to this one."""
+
+    code = "HK132"
+    compiled_for: str
+    running: str
+
+    def message(self) -> str:
+        return f"the transform was compiled for Polars {self.compiled_for}, and this is {self.running}"
+
+    def help(self) -> str:
+        return "run `hakiri compile --all` and review what changed"
+
+
+@dataclass(eq=False, kw_only=True)
+class TransformUnfit(LocatedError):
+    """A plan that cannot run on its table, found before anything was read."""
+
+    code = "HK133"
+    table: str
+    step: str
+    reason: str
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"the transform of `{self.table}` does not fit at {self.step}: {self.reason}"
+
+    def help(self) -> str | None:
+        return f"did you mean `{self.guess}`?" if self.guess else None
+
+
+@dataclass(eq=False, kw_only=True)
+class TransformStale(LocatedError):
+    """A plan that somebody edited, or whose source somebody did."""
+
+    code = "HK134"
+    reason: str
+    source: str | None = None
+
+    def message(self) -> str:
+        return f"the compiled transform is stale: {self.reason}"
+
+    def help(self) -> str:
+        return f"run `hakiri compile {self.source or '--all'}`"
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceUncompilable(LocatedError):
+    """A transform's source that does not give a plan."""
+
+    code = "HK135"
+    reason: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return self.reason
+
+    def help(self) -> str | None:
+        return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class CompilerMissing(ManifestError):
+    """A transform in TypeScript, and nothing that runs it."""
+
+    code = "HK136"
+    source: str
+
+    def message(self) -> str:
+        return f"`{self.source}` is TypeScript, and the Node that compiles it is not installed"
+
+    def help(self) -> str:
+        return "install `hakiri[typescript]`; only compiling needs it, running does not"
 
 
 # --- the engine --------------------------------------------------------------------------------
@@ -1596,18 +1695,47 @@ class ColumnReserved(ExtractError):
 
 
 @dataclass(eq=False, kw_only=True)
-class RowsMultiplied(ExtractError):
-    """A transform gave more rows than it took, so they cannot be counted against the source (G6)."""
+class TransformFailed(ExtractError):
+    """Rows that a step of the transform could not take. Their values are not repeated."""
 
-    code = "HK705"
-    taken: int
-    given: int
+    code = "HK711"
+    step: str
+    reason: str
 
     def message(self) -> str:
-        return f"the transform of `{self.table}` made {self.given} rows of {self.taken}"
+        return f"the transform of `{self.table}` failed at {self.step}: {self.reason}"
 
     def help(self) -> str:
-        return "a transform may change and drop rows; multiply them in a view over the landed table"
+        return "let the step bear such values (`strict=False`, `fill_null`), or filter them before it"
+
+
+@dataclass(eq=False, kw_only=True)
+class ChunkTooLarge(ExtractError):
+    """A transform that has to see a chunk's rows at once, and a chunk that is too large for that."""
+
+    code = "HK712"
+    limit_mib: int
+
+    def message(self) -> str:
+        return f"the transform of `{self.table}` has to see a chunk at once, and this one has over {self.limit_mib} MiB"
+
+    def help(self) -> str:
+        return "make chunks smaller with `backfill.window`, or leave out sort, unique, group_by and window functions"
+
+
+@dataclass(eq=False, kw_only=True)
+class ReferenceUnfit(ExtractError):
+    """A landed table that a transform joins with, in which its rows cannot be looked up."""
+
+    code = "HK713"
+    reference: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the transform of `{self.table}` cannot join with `{self.reference}`: {self.reason}"
+
+    def help(self) -> str:
+        return "join in a view over the landed tables"
 
 
 # --- staged files ------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.manifest import Workplace
 from hakiri.run.node import Node
+from hakiri.run.query import table_paths
 from hakiri.run.surroundings import looks_around
 from hakiri.settings import Settings
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -38,6 +39,7 @@ from hakiri.stage.local import LocalFiles
 from hakiri.stage.port import Files
 
 if TYPE_CHECKING:
+    from hakiri.extract.transform.reshape import Reshape
     from hakiri.land.hooks.perform import Hooks
     from hakiri.land.hooks.views import Views
 
@@ -70,6 +72,21 @@ def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Conne
     """
     config = resolve(spec.source.config, settings.look_up)
     return registry.open_connector(spec.source.connector, config, root=project.root)
+
+
+def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapping[str, Reshape]:
+    """The transforms of a pipeline by table, checked. Raises ManifestError, QueryError and ReferenceUnfit."""
+    if not spec.transforms:
+        return {}
+    from hakiri.run.transforms import read_transforms
+
+    def stream(name: str, most_bytes: int) -> bytes | None:
+        from hakiri.land.query import stream_of
+
+        specs = [one.spec for one in project.pipelines.values()]
+        return stream_of(name, table_paths(specs, partial(place, project)), most_bytes=most_bytes)
+
+    return read_transforms(project, spec.id, shown_from=settings.cwd, stream=stream)
 
 
 def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
@@ -117,6 +134,7 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
             place=partial(place, project),
             hooks=_hooks(settings, project, engine),
             spark=lambda: open_session(engine),
+            transforms=partial(transforms, settings, project),
             journals=journals(project),
             max_parallel_chunks=project.spec.engine.max_parallel_chunks,
             slots=engine.cores if choose_kind(engine) is SessionKind.LOCAL else None,

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pytest
 
 from conformance.connector.hostile import HostileConnector, Mood
 from conformance.connector.stands import CURSOR, rows
-from hakiri.errors import ColumnReserved, RowsMultiplied, SourceFailed, TypeUnlandable
+from extract.transform.operations import reshape_of
+from hakiri.errors import ChunkTooLarge, ColumnReserved, SourceFailed, TransformFailed, TypeUnlandable
 from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
@@ -51,6 +51,13 @@ class Kept:
     @property
     def rows(self) -> list[dict[str, Any]]:
         return [row for batch in self.batches for row in batch.to_pylist()]
+
+
+class Broken(Kept):
+    """A sink with a bug in it."""
+
+    def accept(self, kept: pa.RecordBatch) -> None:
+        raise ZeroDivisionError(kept.num_rows)
 
 
 @dataclass(frozen=True)
@@ -117,20 +124,46 @@ def test_rules_set_rows_aside_and_the_tally_knows() -> None:
 
 def test_what_a_transform_drops_is_counted_as_filtered() -> None:
     sink = Kept()
-    found = extracted(HostileConnector(Mood.PLAIN), sink, transform=lambda frame: frame.filter(pl.col("id") < 100))
+    found = extracted(HostileConnector(Mood.PLAIN), sink, reshape=reshape_of('df.filter(pl.col("id") < 100)'))
     assert found.tally == Tally(read=300, staged=100, filtered=200)
     assert len(sink.rows) == 100
 
 
 def test_what_a_transform_makes_is_landed_in_types_of_delta() -> None:
     sink = Kept()
-    extracted(HostileConnector(Mood.PLAIN), sink, transform=lambda frame: frame.select(pl.col("id").cast(pl.UInt64)))
+    extracted(HostileConnector(Mood.PLAIN), sink, reshape=reshape_of('df.select(pl.col("id").cast(pl.UInt64))'))
     assert sink.batches[0].schema.field("id").type == pa.decimal128(20, 0)
 
 
-def test_a_transform_cannot_multiply_rows() -> None:
-    with pytest.raises(RowsMultiplied):
-        extracted(HostileConnector(Mood.PLAIN), Kept(), transform=lambda frame: pl.concat([frame, frame]))
+def test_rows_that_a_transform_multiplies_and_leaves_out_are_both_counted() -> None:
+    batch = things(names=[["a", "b", "c"], [], ["d"]])
+    sink = Kept()
+    found = extracted(Scripted(batches=(batch, batch)), sink, reshape=reshape_of('df.explode("names")'))
+    assert found.tally == Tally(read=6, staged=8, filtered=2, added=4)
+    assert found.tally.is_balanced
+    assert [row["names"] for row in sink.rows] == ["a", "b", "c", "d"] * 2
+
+
+def test_a_transform_that_has_to_see_a_chunk_sees_all_batches_at_once() -> None:
+    sink = Kept()
+    batches = (things(seen=[3, 1]), things(seen=[2, 1]))
+    found = extracted(Scripted(batches=batches), sink, reshape=reshape_of('df.unique("seen").sort("seen")'))
+    assert [row["seen"] for row in sink.rows] == [1, 2, 3]
+    assert found.tally == Tally(read=4, staged=3, merged=1)
+
+
+def test_a_chunk_that_is_too_large_to_be_seen_at_once_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hakiri.extract.chunk.CHUNK_BYTES", 20)
+    with pytest.raises(ChunkTooLarge):
+        extracted(Scripted(batches=(things(seen=[1, 2, 3]),)), Kept(), reshape=reshape_of('df.sort("seen")'))
+
+
+def test_a_value_that_a_transform_cannot_take_fails_the_chunk_and_is_not_quoted() -> None:
+    batch = things(seen=["1", "secret"])
+    with pytest.raises(TransformFailed) as failed:
+        extracted(Scripted(batches=(batch,)), Kept(), reshape=reshape_of('df.cast({"seen": pl.Int64})'))
+    assert "step 1 (`cast`)" in failed.value.message()
+    assert "secret" not in failed.value.message()
 
 
 def test_what_a_connector_could_not_read_is_set_aside_and_counted() -> None:
@@ -169,7 +202,7 @@ def test_a_failure_of_the_source_arrives_as_it_is() -> None:
 def test_a_failure_of_ours_is_not_blamed_on_the_source() -> None:
     connector = Scripted(batches=(things(seen=[1]),))
     with pytest.raises(ZeroDivisionError):
-        extracted(connector, Kept(), transform=lambda frame: frame.limit(1 // 0))
+        extracted(connector, Broken())
     assert connector.closed == [True]
 
 

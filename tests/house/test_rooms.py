@@ -36,6 +36,7 @@ MAP = {
     "spec.select": room("errors model", "sqlglot"),
     "plan": room("errors model spec"),
     "extract": room("errors model spec", "polars polars_hash pyarrow"),
+    "extract.transform": room("errors model spec", "polars pyarrow pydantic"),
     "extract.connectors": room("errors model spec", "polars pyarrow pydantic"),
     "extract.connectors.postgres": room("errors model spec", "pyarrow pydantic adbc_driver_postgresql"),
     "stage": room("errors model", "pyarrow"),
@@ -79,7 +80,7 @@ MAP = {
     "wiring": room(f"{STAGES} run settings", "databricks pyarrow"),
     "cli": room(DOOR, "typer click rich"),
     "__main__": room("cli"),
-    "__init__": room(),
+    "__init__": room("extract"),
 }
 
 

@@ -75,6 +75,13 @@ def test_a_stamp_is_read_back_as_it_was_written() -> None:
     assert (mark.stamp, mark.tally) == (stamp, Tally(5, 1, 1, 1, 2))
 
 
+def test_a_stamp_keeps_what_a_transform_merged_and_added() -> None:
+    tally = Tally(read=5, staged=6, merged=1, added=2)
+    mark = from_text(to_text(stamp_of("test", landing(7), ("r1",)), tally))
+    assert mark is not None
+    assert mark.tally == tally
+
+
 def test_a_stamp_is_bounded() -> None:
     assert stamp_of("test", landing(1, chunks=5_000), ())
     with pytest.raises(LandingTooLarge) as caught:

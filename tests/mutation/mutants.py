@@ -162,7 +162,7 @@ MUTANTS = {
         "G9",
         (Edit("hakiri.plan.available:_missing", "if spec.quality.dataset_level != DatasetLevel():", "if False:"),),
         (
-            f"{AVAILABLE}::test_what_is_not_carried_out_is_refused_before_anything_is_read[asked1-quality.dataset_level]",
+            f"{AVAILABLE}::test_what_is_not_carried_out_is_refused_before_anything_is_read[asked0-quality.dataset_level]",
         ),
     ),
     "a failure that exits 0": Mutant(

@@ -14,7 +14,6 @@ from plan.world import facts_of, rows_of, spec_of, survey_of
 @pytest.mark.parametrize(
     ("asked", "feature"),
     [
-        ({"transforms": ["orders.transforms.json"]}, "transforms"),
         ({"quality": {"dataset_level": {"row_count": {"min": 1, "on_fail": "warn"}}}}, "quality.dataset_level"),
         ({"load": {"mode": "blue_green"}}, "load.mode = blue_green"),
         ({"destination": {"connector": "elsewhere"}}, "destination.connector = elsewhere"),

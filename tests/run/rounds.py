@@ -103,6 +103,7 @@ class Rounds:
                     webhooks=Webhooks(self.rules, Settings(cwd=self.root).look_up, self.clock, self.poster),
                 ),
                 spark=no_spark,
+                transforms=lambda _: {},
                 journals=self.root / "journal",
             )
         finally:

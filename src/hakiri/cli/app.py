@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hakiri.cli import catalog, pipeline
+from hakiri.cli import catalog, pipeline, transform
 from hakiri.cli.options import (
     FullRefreshOption,
     JsonOption,
@@ -30,6 +30,7 @@ schema_app = typer.Typer(no_args_is_help=True, help="Schemas of tables, and of m
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(schema_app, name="schema")
 app.add_typer(catalog.app, name="catalog")
+app.add_typer(transform.app, name="transform")
 
 
 def _leave(code: int) -> None:
@@ -78,6 +79,24 @@ def doctor(project: ProjectOption = None, as_json: JsonOption = False, verbose: 
     from hakiri.cli.doctor import examine_project
 
     examine_project(project, as_json=as_json, verbose=verbose)
+
+
+@app.command("compile", epilog="Example: hakiri compile transforms/github_issues.py")
+def compile_transforms(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATH", help="Sources in Python or TypeScript.", show_default=False)
+    ] = None,
+    takes_all: Annotated[bool, typer.Option("--all", help="Every source in the project's transforms/.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a plan is stale.")] = False,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compile transforms into the plans that pipelines run: reviewable JSON in pipelines/."""
+    from hakiri.cli.transform import tell_compiled
+
+    if bool(paths) == takes_all:
+        raise typer.BadParameter("name sources, or say --all")
+    tell_compiled(paths or [], project, takes_all=takes_all, only_checks=check, as_json=as_json)
 
 
 @app.command(epilog="Example: hakiri plan shop --out plan.json")

@@ -98,11 +98,14 @@ def _tell(results: Sequence[Result]) -> None:
             tally, landed = one.landed.tally, one.landed
             counts = [many(tally.staged, "row")]
             counts += [f"{tally.deduplicated:,} already there"] if tally.deduplicated else []
-            counts += [f"{tally.quarantined:,} quarantined"] if tally.quarantined else []
+            counts += [f"{count:,} {kind}" for kind in _KINDS if (count := getattr(tally, kind))]
             say(plain(f"  {one.name}: {', '.join(counts)}, {landed.outcome}, version {landed.version}"))
         for error in result.errors:
             say_error(error)
         say(plain(_verdict(result)))
+
+
+_KINDS = ("quarantined", "filtered", "merged", "added")
 
 
 def _verdict(result: Result) -> str:
@@ -134,8 +137,7 @@ def _document(result: Result) -> dict[str, object]:
                 "rows": one.landed.tally.staged,
                 "read": one.landed.tally.read,
                 "deduplicated": one.landed.tally.deduplicated,
-                "quarantined": one.landed.tally.quarantined,
-                "filtered": one.landed.tally.filtered,
+                **{kind: getattr(one.landed.tally, kind) for kind in _KINDS},
             }
             for one in result.landings
         ],

@@ -10,7 +10,7 @@ from hakiri.errors import as_json as facts
 from hakiri.run.manifest import choose_pipelines
 from hakiri.run.plan import plan_pipelines, show_document, show_lines, write_sealed
 from hakiri.settings import from_environment
-from hakiri.wiring import connector, existing_catalog, place, workplace
+from hakiri.wiring import connector, existing_catalog, place, transforms, workplace
 
 EXIT_UNPLANNED = 1
 
@@ -23,9 +23,10 @@ def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Pat
     with existing_catalog(settings, found) as catalog:
         planned = plan_pipelines(
             specs,
-            lambda spec: connector(settings, found, spec),
+            partial(connector, settings, found),
             catalog,
             place=partial(place, found),
+            transforms=partial(transforms, settings, found),
             is_full_refresh=is_full_refresh,
         )
     if as_json:

@@ -13,7 +13,7 @@ from hakiri.errors import Recovery
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.schema import Differing, Logged, schema_accept, schema_diff, schema_log
 from hakiri.settings import from_environment
-from hakiri.wiring import connector, existing_catalog, place, workplace
+from hakiri.wiring import connector, existing_catalog, place, transforms, workplace
 
 
 def tell_log(pipeline: str, project: Path | None, *, as_json: bool) -> None:
@@ -35,7 +35,13 @@ def tell_diff(pipeline: str, project: Path | None, *, as_json: bool) -> int:
     found = workplace(settings).read()
     spec = find_pipeline(found, pipeline).spec
     with existing_catalog(settings, found) as catalog:
-        differing = schema_diff(spec, connector(settings, found, spec), catalog, partial(place, found))
+        differing = schema_diff(
+            spec,
+            connector(settings, found, spec),
+            catalog,
+            place=partial(place, found),
+            reshapes=transforms(settings, found, spec),
+        )
     if as_json:
         say_json([one.as_json() for one in differing])
     else:
@@ -51,7 +57,14 @@ def accept_changes(
     found = workplace(settings).read()
     spec = find_pipeline(found, pipeline).spec
     with existing_catalog(settings, found) as catalog:
-        differing = schema_diff(spec, connector(settings, found, spec), catalog, partial(place, found), table=table)
+        differing = schema_diff(
+            spec,
+            connector(settings, found, spec),
+            catalog,
+            place=partial(place, found),
+            reshapes=transforms(settings, found, spec),
+            table=table,
+        )
         done = schema_accept(catalog, differing, by=_who(), reason=reason, version=version)
     if as_json:
         say_json([one.accepted_as_json() for one in done])

@@ -33,13 +33,14 @@ def answer_sql(sql: str, project: Path | None, *, limit: int | None, as_json: bo
     elif as_csv:
         _write_csv(answer.columns, rows)
     else:
-        _show(answer.columns, list(rows))
+        show_rows(answer.columns, list(rows))
     if limit is not None and _has_more(answer):
         note = f"cut after {limit:,} rows; --limit N shows more"
         say(f"[dim]{note}[/dim]") if not (as_json or as_csv) else sys.stderr.write(f"{note}\n")
 
 
-def _show(columns: Sequence[str], rows: list[tuple[Value, ...]]) -> None:
+def show_rows(columns: Sequence[str], rows: list[tuple[Value, ...]]) -> None:
+    """Print rows for a person, and how many there are."""
     say_table([plain(name) for name in columns], [[plain(_text(value, null="NULL")) for value in row] for row in rows])
     say(f"[dim]{len(rows):,} {'row' if len(rows) == 1 else 'rows'}[/dim]")
 

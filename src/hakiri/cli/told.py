@@ -119,7 +119,7 @@ def _lacking(event: Event) -> str:
 
 def _aside(event: Event) -> str:
     """What happened to rows that were not taken, as far as there are any."""
-    kinds = ("quarantined", "filtered", "deduplicated")
+    kinds = ("quarantined", "filtered", "merged", "added", "deduplicated")
     return "".join(f", {event.facts[kind]:,} {kind}" for kind in kinds if event.facts.get(kind))
 
 

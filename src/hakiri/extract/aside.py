@@ -46,10 +46,11 @@ def faults_aside(faults: pa.RecordBatch) -> pa.RecordBatch:
 
 def row_json(row: dict[str, Any]) -> str:
     """The row as one JSON object: exact numbers and times as text, binary in hexadecimal, NaN by its name."""
-    return json.dumps({name: _plain(value) for name, value in row.items()}, ensure_ascii=False)
+    return json.dumps({name: plain(value) for name, value in row.items()}, ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
     match value:
         case None | bool() | int():
             return value
@@ -60,9 +61,9 @@ def _plain(value: Any) -> Any:
         case bytes():
             return value.hex()
         case dict():
-            return {name: _plain(item) for name, item in value.items()}
+            return {name: plain(item) for name, item in value.items()}
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [plain(item) for item in value]
         case _:
             return str(value)
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hakiri.errors import HakiriError, RowsMultiplied
+from hakiri.errors import ChunkTooLarge, HakiriError
 from hakiri.extract.aside import faults_aside
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
@@ -22,6 +21,7 @@ from hakiri.extract.landing_types import to_landing
 from hakiri.extract.provenance import Provenance, with_provenance
 from hakiri.extract.rules.judge import judge, named
 from hakiri.extract.sink import Sink
+from hakiri.extract.transform.reshape import CHUNK_BYTES, Reshape, Reshaping
 from hakiri.model.key import KeyValue
 from hakiri.model.quarantined import set_aside
 from hakiri.model.span import Span
@@ -29,8 +29,8 @@ from hakiri.model.staged import HASH_COLUMN, Content, Tally
 from hakiri.model.table import TableSchema
 from hakiri.spec.quality import AnyRowRule
 
-Transform = Callable[[pl.LazyFrame], pl.LazyFrame]
-"""Reshapes the rows of one batch. It may change and drop rows; it sees no other batch."""
+_SLICE_ROWS = 131_072
+"""As many rows as go on at once, where a transform has put a chunk's rows together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,17 @@ def extract_chunk(
     *,
     provenance: Provenance,
     rules: tuple[AnyRowRule, ...] = (),
-    transform: Transform | None = None,
+    reshape: Reshape | None = None,
     tells_content: bool = False,
 ) -> Extracted:
     """Hand every row of a chunk to the sink, holding one batch at a time; without a connector there is none.
 
+    A transform that has to see a whole chunk holds its rows, up to CHUNK_BYTES of them; ChunkTooLarge beyond that.
+
     A repeat needs a sink of its own: the rows come again from the first. Raises SourceError where the source fails,
-    ExtractError where the rows do, MemoryError, and whatever the transform or the sink raises. The connection is
-    closed either way.
+    ExtractError where the rows do, MemoryError, and whatever the sink raises. The connection is closed either way.
     """
-    conduct = _Conduct(read.schema, sink, provenance, rules, transform, Content() if tells_content else None)
+    conduct = _Conduct(read.schema, sink, provenance, rules, reshape, Content() if tells_content else None)
     with closing(_batches(connector, read)) as batches:
         for batch in batches:
             if kind_of(batch) is BatchKind.ROWS:
@@ -82,6 +83,7 @@ def extract_chunk(
     if not conduct.saw_rows:
         # The sink learns the columns of a chunk without rows, too.
         conduct.rows(_empty(read.schema.select(read.columns or read.schema.names)))
+    conduct.finish()
     return conduct.extracted
 
 
@@ -92,7 +94,7 @@ class _Conduct:
         sink: Sink,
         provenance: Provenance,
         rules: tuple[AnyRowRule, ...],
-        transform: Transform | None,
+        reshape: Reshape | None,
         content: Content | None,
     ) -> None:
         self._table = schema.name
@@ -100,7 +102,10 @@ class _Conduct:
         self._sink = sink
         self._provenance = provenance
         self._rules = named(rules)
-        self._transform = transform
+        self._reshaping = reshape.open() if reshape else None
+        self._sees_all = reshape is not None and reshape.sees_all
+        self._held: list[pa.RecordBatch] = []
+        self._held_bytes = 0
         self._tally = Tally()
         self._bounds: tuple[KeyValue, KeyValue] | None = None
         self._broken: Counter[str] = Counter()
@@ -116,21 +121,43 @@ class _Conduct:
         self.saw_rows = True
         landing = to_landing(batch, table=self._table)
         self._widen(landing)
-        reshaped = landing if self._transform is None else self._reshaped(landing, self._transform)
-        judged = judge(reshaped, self._rules, table=self._table)
-        for rows in judged.aside:
-            self._sink.accept_quarantined(rows)
+        self._tally += Tally(read=batch.num_rows)
+        if self._reshaping is None:
+            self._hand_on(landing)
+        elif self._sees_all:
+            self._hold(landing)
+        else:
+            self._reshape(pa.Table.from_batches([landing]), self._reshaping)
+
+    def finish(self) -> None:
+        """Reshape what was held for it."""
+        if self._reshaping is not None and self._held:
+            tables = [pa.Table.from_batches([batch]) for batch in self._held]
+            self._held = []
+            self._reshape(pa.concat_tables(tables, promote_options="default"), self._reshaping)
+
+    def _hold(self, batch: pa.RecordBatch) -> None:
+        self._held_bytes += batch.nbytes
+        if self._held_bytes > CHUNK_BYTES:
+            raise ChunkTooLarge(table=self._table, limit_mib=CHUNK_BYTES >> 20)
+        self._held.append(batch)
+
+    def _reshape(self, rows: pa.Table, reshaping: Reshaping) -> None:
+        found = reshaping(rows)
+        self._tally += Tally(filtered=found.filtered, merged=found.merged, added=found.added)
+        for start in range(0, max(found.rows.num_rows, 1), _SLICE_ROWS):
+            self._hand_on(to_landing(found.rows.slice(start, _SLICE_ROWS), table=self._table))
+
+    def _hand_on(self, rows: pa.RecordBatch) -> None:
+        judged = judge(rows, self._rules, table=self._table)
+        for aside in judged.aside:
+            self._sink.accept_quarantined(aside)
         kept = with_provenance(judged.kept, self._provenance, table=self._table)
         self._sink.accept(kept)
         if self._content is not None:
             self._content += content_of(kept.column(HASH_COLUMN))
         self._broken.update(judged.broken)
-        self._tally += Tally(
-            read=batch.num_rows,
-            staged=judged.kept.num_rows,
-            quarantined=sum(map(set_aside, judged.aside)),
-            filtered=batch.num_rows - reshaped.num_rows,
-        )
+        self._tally += Tally(staged=judged.kept.num_rows, quarantined=sum(map(set_aside, judged.aside)))
 
     def faults(self, batch: pa.RecordBatch) -> None:
         rows = faults_aside(batch)
@@ -149,14 +176,6 @@ class _Conduct:
         if self._bounds is not None:
             low, high = min(low, self._bounds[0]), max(high, self._bounds[1])
         self._bounds = low, high
-
-    def _reshaped(self, batch: pa.RecordBatch, transform: Transform) -> pa.RecordBatch:
-        frame = transform(pl.DataFrame(pa.Table.from_batches([batch])).lazy()).collect()
-        if frame.height > batch.num_rows:
-            raise RowsMultiplied(table=self._table, taken=batch.num_rows, given=frame.height)
-        table = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
-        found = table.to_batches() or [_empty(table.schema)]
-        return to_landing(found[0], table=self._table)
 
 
 def _batches(connector: Connector | None, read: ChunkRead) -> Generator[pa.RecordBatch, None, None]:

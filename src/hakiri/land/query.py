@@ -16,6 +16,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from hakiri.errors import QueryError, QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
 from hakiri.land.question import understand
 from hakiri.model.answer import Answer, Value
+from hakiri.model.staged import PROVENANCE
 from hakiri.spec.faults import guess
 
 READABLE = frozenset({"timestampNtz", "columnMapping", "deletionVectors", "v2Checkpoint", "vacuumProtocolCheck"})
@@ -42,6 +43,26 @@ def ask(sql: str, tables: Mapping[str, str]) -> Answer:
     except DeltaError as error:
         raise _translated(error, sql, tables) from error
     return Answer(tuple(reader.schema.names), _rows(reader))
+
+
+def stream_of(name: str, tables: Mapping[str, str], *, most_bytes: int) -> bytes | None:
+    """A whole table as an Arrow stream, without its provenance; None where it is larger than that.
+
+    Raises UnknownTable, TableNotLanded, TableUnreadable or QueryFailed. A repeat reads it as it is then.
+    """
+    if name not in tables:
+        raise UnknownTable(table=name, known=tuple(sorted(tables)), guess=guess(name, tables))
+    builder = QueryBuilder()
+    builder.register("t", _open(name, tables[name]))
+    reader = pa.RecordBatchReader.from_stream(builder.execute("select * from t"))
+    kept = [column for column in reader.schema.names if column not in PROVENANCE]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([reader.schema.field(column) for column in kept])) as stream:
+        while (batch := _next(reader)) is not None:
+            stream.write_batch(batch.select(kept))
+            if sink.tell() > most_bytes:
+                return None
+    return bytes(sink.getvalue())
 
 
 def _open(name: str, path: str) -> DeltaTable:

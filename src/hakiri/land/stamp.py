@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from hakiri.errors import LandingTooLarge
@@ -70,7 +70,7 @@ def to_text(stamp: Stamp, tally: Tally) -> str:
         "runs": stamp.runs,
         "cursor": stamp.cursor,
         "chunks": _folded(stamp.chunks),
-        "tally": [tally.read, tally.staged, tally.quarantined, tally.filtered, tally.deduplicated],
+        "tally": _counts(tally),
     }
     return json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
 
@@ -94,7 +94,7 @@ def _read(plain: Any) -> Mark | None:
             "runs": [*runs],
             "cursor": str(cursor),
             "chunks": [*chunks],
-            "tally": [int(read), int(staged), int(quarantined), int(filtered), int(deduplicated)],
+            "tally": [int(), int(), int(), int(), int(), *_] as counts,
         }:
             stamp = Stamp(
                 app_id=app,
@@ -104,9 +104,15 @@ def _read(plain: Any) -> Mark | None:
                 runs=tuple(map(str, runs)),
                 cursor=cursor,
             )
-            return Mark(stamp, Tally(read, staged, quarantined, filtered, deduplicated))
+            return Mark(stamp, Tally(*map(int, counts)))
         case _:
             return None
+
+
+def _counts(tally: Tally) -> tuple[int, ...]:
+    """Five counts, and two more where a transform has merged or added rows: an earlier release reads five."""
+    counts = astuple(tally)
+    return counts if any(counts[5:]) else counts[:5]
 
 
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,18})")

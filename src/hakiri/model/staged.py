@@ -19,17 +19,22 @@ PROVENANCE = (RUN_COLUMN, CHUNK_COLUMN, INGESTED_COLUMN, HASH_COLUMN)
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Where every row that was read went. No row is in two of the counts, and none is in neither (G6)."""
+    """Where every row that was read, or that a transform made more, went. None is in two counts, or in neither (G6)."""
 
     read: int = 0
     staged: int = 0
     quarantined: int = 0
     filtered: int = 0
     deduplicated: int = 0
+    merged: int = 0
+    """Rows of which a transform made one of several: `unique`, `group_by`."""
+    added: int = 0
+    """Rows that a transform made beyond those it was given: `explode`."""
 
     @property
     def is_balanced(self) -> bool:
-        return self.read == self.staged + self.quarantined + self.filtered + self.deduplicated
+        went = self.staged + self.quarantined + self.filtered + self.deduplicated + self.merged
+        return self.read + self.added == went
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -38,6 +43,8 @@ class Tally:
             quarantined=self.quarantined + other.quarantined,
             filtered=self.filtered + other.filtered,
             deduplicated=self.deduplicated + other.deduplicated,
+            merged=self.merged + other.merged,
+            added=self.added + other.added,
         )
 
 

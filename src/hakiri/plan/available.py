@@ -22,8 +22,6 @@ def require_carried_out(spec: PipelineSpec) -> None:
 
 
 def _missing(spec: PipelineSpec) -> Iterator[str]:
-    if spec.transforms:
-        yield "transforms"
     if spec.quality.dataset_level != DatasetLevel():
         yield "quality.dataset_level"
     if spec.destination.connector != DESTINATION:

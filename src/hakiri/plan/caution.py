@@ -31,6 +31,7 @@ class CautionKind(StrEnum):
     FAILED_CHUNKS = "failed-chunks"
     REFRESH_WAITS = "refresh-waits"
     SCHEMA = "schema"
+    PER_CHUNK = "per-chunk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def cautions(
             _shape(table, portions, target),
             _state(table, history),
             _schema(changes),
+            _transform(table),
         )
         for kind, text in part
     )
@@ -127,3 +129,8 @@ def _schema(changes: Iterable[SchemaChange]) -> Cautions:
     refused = [change.column for change in changes if not change.is_applied]
     if refused:
         yield CautionKind.SCHEMA, f"the landing would be refused: {', '.join(refused[:5])}"
+
+
+def _transform(table: TableFacts) -> Cautions:
+    if table.transform and table.transform.sees_all:
+        yield CautionKind.PER_CHUNK, "the transform sorts, groups or numbers the rows of one chunk, not of the table"

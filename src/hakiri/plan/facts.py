@@ -21,6 +21,15 @@ class ColumnFact:
     type: str
 
 
+@dataclass(frozen=True, slots=True)
+class TransformFact:
+    """What a plan has to know of a table's transform."""
+
+    digest: str
+    sees_all: bool
+    """Whether it works on a chunk at once, so that what it sorts or groups are a chunk's rows, not the table's."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
     """One table: as its source shows it, as the catalog knows it, and as it has landed."""
@@ -29,8 +38,10 @@ class TableFacts:
     columns: tuple[ColumnFact, ...]
     """What the source describes."""
     primary_key: tuple[str, ...] = ()
+    """What tells its rows apart once they have landed."""
     produced: tuple[ColumnFact, ...] | None = None
     """What would land, transforms applied; None where only the rows will tell."""
+    transform: TransformFact | None = None
     landed_columns: tuple[ColumnFact, ...] | None = None
     """What the table holds; None before the first landing."""
     landed_key: tuple[str, ...] = ()

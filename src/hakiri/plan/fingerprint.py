@@ -93,6 +93,8 @@ def _parts(facts: PipelineFacts) -> Iterator[tuple[str, Any]]:
         yield f"schema of {name}", _schema(table)
         yield f"source bounds of {name}", table.survey and _bounds(table.survey)
         yield f"full refresh of {name}", table.is_full_refresh
+        if table.transform:
+            yield f"transform of {name}", table.transform.digest
 
 
 def _schema(table: TableFacts) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from hakiri.stage.port import Files
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from hakiri.extract.transform.reshape import Reshape
     from hakiri.land.hooks.perform import Hooks
 
 
@@ -48,6 +49,8 @@ class Equipment:
     hooks: Hooks
     spark: Callable[[], SparkSession]
     """The session, started when it is first asked for: a run with nothing to do starts none."""
+    transforms: Callable[[PipelineSpec], Mapping[str, Reshape]]
+    """The transforms of a pipeline by table. Raises ManifestError, QueryError and ReferenceUnfit."""
     journals: Path
     """The folder of the runs' journals."""
     lease_seconds: float = LEASE_SECONDS

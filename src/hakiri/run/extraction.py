@@ -12,6 +12,7 @@ from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.provenance import Provenance
 from hakiri.extract.sink import Heeding
+from hakiri.extract.transform.reshape import Reshape
 from hakiri.model.chunk import GONE, Seal
 from hakiri.model.span import OneFile
 from hakiri.model.staged import Tally
@@ -48,6 +49,7 @@ class Extraction:
     """What the chunk reads, as it was planned."""
     ingested_at: datetime
     rules: tuple[AnyRowRule, ...] = ()
+    reshape: Reshape | None = None
     tells_content: bool = False
     sign: StopSign
 
@@ -94,6 +96,7 @@ class Extraction:
             Heeding(writer, _Lookout(self.sign, self.attempt.chunk.chunk)),
             provenance=Provenance(self.attempt.run, self.attempt.chunk.chunk, self.ingested_at),
             rules=self.rules,
+            reshape=self.reshape,
             tells_content=self.tells_content,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
 from hakiri.extract.connectors.declared import source_table
@@ -13,11 +14,15 @@ from hakiri.land.staged_types import column_types
 from hakiri.model.chunk import ChunkKey, TableKey
 from hakiri.model.ledger import LandingStatus, Phase
 from hakiri.model.table import TableSchema
-from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts
+from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.floor import floor_of
 from hakiri.plan.rounds import History
 from hakiri.run.history import last_decision
+from hakiri.run.transforms import key_after
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
+
+if TYPE_CHECKING:
+    from hakiri.extract.transform.reshape import Reshape
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +38,17 @@ def gather(
     connector: Connector,
     catalog: Catalog | None,
     *,
+    reshapes: Mapping[str, Reshape] | None = None,
     is_full_refresh: bool = False,
     surveys_all: bool = False,
 ) -> Gathered:
     """Ask the source and the catalog for everything a plan rests on. Changes neither; a repeat asks again.
 
     `catalog` is None where there is none yet. A table with open chunks is surveyed only if `surveys_all`, since its
-    plan does not need it. Raises SourceError, PlanError, TypeUnlandable and CatalogError.
+    plan does not need it. `reshapes` are the transforms by table. Raises SourceError, PlanError, TransformUnfit,
+    TypeUnlandable and CatalogError.
     """
-    described = describe(spec, connector, catalog, is_full_refresh=is_full_refresh)
+    described = describe(spec, connector, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh)
     facts, schemas = described.facts, described.schemas
     tables = tuple(
         _surveyed(facts, table, connector, schemas[table.spec.name], surveys_all=surveys_all) for table in facts.tables
@@ -50,17 +57,31 @@ def gather(
 
 
 def describe(
-    spec: PipelineSpec, connector: Connector, catalog: Catalog | None, *, is_full_refresh: bool = False
+    spec: PipelineSpec,
+    connector: Connector,
+    catalog: Catalog | None,
+    *,
+    reshapes: Mapping[str, Reshape] | None = None,
+    is_full_refresh: bool = False,
 ) -> Gathered:
     """The same without a survey: what the tables are, and nothing of how much is in them.
 
-    Raises SourceError, TypeUnlandable and CatalogError.
+    Raises SourceError, TransformUnfit, TypeUnlandable and CatalogError.
     """
     schemas = {table.name: connector.describe(source_table(spec, table)) for table in spec.tables}
     facts = PipelineFacts(
         spec=spec,
         hint=connector.hint(),
-        tables=tuple(_table(spec, table, schemas[table.name], catalog, is_full_refresh) for table in spec.tables),
+        tables=tuple(
+            _table(
+                spec,
+                table,
+                _fit(spec, table, schemas[table.name], (reshapes or {}).get(table.name)),
+                catalog,
+                is_full_refresh,
+            )
+            for table in spec.tables
+        ),
         phase=_phase(spec, catalog),
     )
     return Gathered(facts, schemas)
@@ -73,20 +94,27 @@ def landed_chunks(catalog: Catalog, table: TableKey) -> frozenset[ChunkKey]:
 
 
 def _table(
-    spec: PipelineSpec, table: TableSpec, schema: TableSchema, catalog: Catalog | None, is_full_refresh: bool
+    spec: PipelineSpec, table: TableSpec, facts: TableFacts, catalog: Catalog | None, is_full_refresh: bool
 ) -> TableFacts:
-    key = TableKey(spec.id, table.name)
-    columns = tuple(
-        ColumnFact(*one) for one in column_types(landing_schema(schema.columns, table=table.name), table=table.name)
-    )
-    facts = TableFacts(
+    facts = replace(facts, is_full_refresh=is_full_refresh)
+    return facts if catalog is None else _known(facts, TableKey(spec.id, table.name), catalog)
+
+
+def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Reshape | None) -> TableFacts:
+    """The table as its source describes it, and as its transform lets it land. Raises TransformUnfit."""
+    landing = landing_schema(schema.columns, table=table.name)
+    columns = tuple(ColumnFact(*one) for one in column_types(landing, table=table.name))
+    if reshape is None:
+        return TableFacts(spec=table, columns=columns, primary_key=schema.primary_key, produced=columns)
+    bound = landing_schema(reshape.bind(landing), table=table.name)
+    produced = tuple(ColumnFact(*one) for one in column_types(bound, table=table.name))
+    return TableFacts(
         spec=table,
         columns=columns,
-        primary_key=schema.primary_key,
-        produced=None if spec.transforms else columns,
-        is_full_refresh=is_full_refresh,
+        primary_key=key_after(spec, table, schema.primary_key, reshape, tuple(column.name for column in produced)),
+        produced=produced,
+        transform=TransformFact(reshape.digest, reshape.sees_all),
     )
-    return facts if catalog is None else _known(facts, key, catalog)
 
 
 def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:

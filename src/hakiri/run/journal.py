@@ -29,12 +29,12 @@ class EventKind(StrEnum):
     PLANNED = "planned"  # table, new, open, rows (about how many are lacking; None: not known)
     PHASE_MOVED = "phase_moved"  # before, after
     CHUNK_CLAIMED = "chunk_claimed"  # table, chunk, attempt
-    CHUNK_STAGED = "chunk_staged"  # table, chunk, attempt, read, rows, quarantined, filtered, bytes, seconds
+    CHUNK_STAGED = "chunk_staged"  # table, chunk, attempt, read, rows, the rest of Tally, bytes, seconds
     CHUNK_FAILED = "chunk_failed"  # table, chunk, attempt, status (waiting or failed), code, message, retry_in_seconds
     CHUNK_RELEASED = "chunk_released"  # table, chunk, attempt, reason: given back unharmed
     CHUNK_LOST = "chunk_lost"  # table, chunk, attempt: another worker has it
     LANDING_RESERVED = "landing_reserved"  # table, number, chunks
-    LANDED = "landed"  # table, number, version, outcome, chunks, rows, deduplicated, quarantined, filtered, seconds
+    LANDED = "landed"  # table, number, version, outcome, chunks, rows, the rest of Tally, seconds
     CURSOR_MOVED = "cursor_moved"  # table, landing
     HOOK_CALLED = "hook_called"  # table, hook, number, type, seconds
     HOOK_FAILED = "hook_failed"  # table, hook, number, code, message

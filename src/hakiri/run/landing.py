@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from hakiri.errors import CursorMoved, LandingHeld, LandingLost, SchemaMoved, StagedFileUnfit, StagedUnfit
+from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.durable import make_durable
 from hakiri.land.holding import holding
 from hakiri.land.lander import Landed, land
@@ -61,8 +62,9 @@ class TableLander:
         key: tuple[str, ...] = (),
         kind: CursorKind = CursorKind.MONOTONIC,
         accepts_loss: bool = False,
+        reshape: Reshape | None = None,
     ) -> None:
-        """`key` is the table's primary key as its source has it, `kind` how the source is walked.
+        """`key` is the table's primary key as it lands, `kind` how the source is walked.
 
         `accepts_loss`: whether rows the table has lost are no reason to stop, because all of them are read anew.
         """
@@ -76,6 +78,7 @@ class TableLander:
         self._primary_key = key
         self._kind = kind
         self._accepts_loss = accepts_loss
+        self._reshape = reshape
         self._place = errand.equipment.place(errand.spec, table)
         self.has_reread = False
 
@@ -162,7 +165,9 @@ class TableLander:
 
     @property
     def _cursor_column(self) -> str | None:
-        return cursor_of_table(self._errand.spec, self._table, self._kind)
+        """The cursor among the landed columns; none where a transform does not leave it as it was read."""
+        column = cursor_of_table(self._errand.spec, self._table, self._kind)
+        return column if column is None or self._reshape is None or self._reshape.keeps(column) else None
 
     def _reserve(self, chunks: Sequence[ChunkKey], holder: str) -> Landing:
         equipment = self._errand.equipment
@@ -363,6 +368,8 @@ class TableLander:
             deduplicated=landed.tally.deduplicated,
             quarantined=landed.tally.quarantined,
             filtered=landed.tally.filtered,
+            merged=landed.tally.merged,
+            added=landed.tally.added,
             seconds=round(seconds, 3),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +17,7 @@ from hakiri.errors import (
     mask,
 )
 from hakiri.extract.connectors.port import Connector, Pinnable
+from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.lander import Outcome
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey, Window
@@ -173,6 +175,7 @@ class _Conduct:
     landers: dict[str, TableLander] = field(default_factory=dict)
     refused: dict[str, HakiriError] = field(default_factory=dict)
     """Tables that cannot take what their source has come to."""
+    reshapes: Mapping[str, Reshape] = field(default_factory=dict)
     overtaken: PlanChanged | None = None
     hooks: dict[str, TableHooks] = field(init=False)
 
@@ -200,6 +203,7 @@ class _Conduct:
     def carry_out(self) -> None:
         """Look and work until there is nothing more. Raises what keeps the whole pipeline from it."""
         connector = self.errand.equipment.connector(self.errand.spec)
+        self.reshapes = self.errand.equipment.transforms(self.errand.spec)
         self.errand.patiently("dead leases", lambda: release_dead_leases(self.errand))
         if self.wish.retries_failed:
             self.errand.patiently("rewind", self._rewind_failed)
@@ -270,6 +274,7 @@ class _Conduct:
             errand.spec,
             connector,
             errand.equipment.catalog,
+            reshapes=self.reshapes,
             is_full_refresh=self.wish.is_full_refresh and not self.is_refreshed,
             surveys_all=self.wish.sealed is not None,
         )
@@ -287,6 +292,7 @@ class _Conduct:
                 key=table.primary_key,
                 kind=gathered.facts.cursor_kind,
                 accepts_loss=self.wish.is_full_refresh,
+                reshape=self.reshapes.get(table.spec.name),
             )
             for table in gathered.facts.tables
         }
@@ -301,7 +307,7 @@ class _Conduct:
                 # One moment for all the chunks that this process reads.
                 pinning = connector
                 connector = self.errand.patiently("pin", lambda: stack.enter_context(pinning.pin()))
-            source = Source(connector, gathered.schemas)
+            source = Source(connector, gathered.schemas, self.reshapes)
             work = Work(self.errand, source, knobs, quota=self.quota, on_staged=landings.hear)
             try:
                 work.carry_out()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError, NotWritable, PlanUnreadable
@@ -20,6 +20,9 @@ from hakiri.run.equipment import Place
 from hakiri.run.gather import gather
 from hakiri.run.landed import require_landed
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
+
+if TYPE_CHECKING:
+    from hakiri.extract.transform.reshape import Reshape
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ def plan_pipelines(
     catalog: Catalog | None,
     *,
     place: Callable[[PipelineSpec, TableSpec], Place],
+    transforms: Callable[[PipelineSpec], Mapping[str, Reshape]],
     is_full_refresh: bool = False,
 ) -> Planned:
     """What there is to do for these pipelines. One that cannot be planned keeps none of the others from it.
@@ -49,7 +53,10 @@ def plan_pipelines(
             if catalog is not None and not is_full_refresh:
                 require_landed(catalog, spec, place)
             source = connector(spec)
-            found = gather(spec, source, catalog, is_full_refresh=is_full_refresh, surveys_all=True).facts
+            reshapes = transforms(spec)
+            found = gather(
+                spec, source, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh, surveys_all=True
+            ).facts
             make_plan([found])
         except HakiriError as error:
             errors.append((spec.id, error))

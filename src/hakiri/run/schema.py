@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError, NotAcceptable, SchemaMoved, StagedUnfit, UnknownTable
@@ -21,6 +22,9 @@ from hakiri.run.history import Decision
 from hakiri.spec.faults import guess
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.manifest import read_manifest
+
+if TYPE_CHECKING:
+    from hakiri.extract.transform.reshape import Reshape
 
 OpenPlace = Callable[[PipelineSpec, TableSpec], Place]
 
@@ -91,16 +95,22 @@ def schema_log(catalog: Catalog | None, spec: PipelineSpec) -> list[Logged]:
 
 
 def schema_diff(
-    spec: PipelineSpec, connector: Connector, catalog: Catalog | None, place: OpenPlace, *, table: str | None = None
+    spec: PipelineSpec,
+    connector: Connector,
+    catalog: Catalog | None,
+    *,
+    place: OpenPlace,
+    reshapes: Mapping[str, Reshape],
+    table: str | None = None,
 ) -> list[Differing]:
     """How the source, and what is staged of it, differ from the tables, or from the one that is named.
 
-    Changes nothing. Raises UnknownTable, SourceError, TypeUnlandable and CatalogError.
+    Changes nothing. Raises UnknownTable, SourceError, TransformUnfit, TypeUnlandable and CatalogError.
     """
     names = tuple(one.name for one in spec.tables)
     if table is not None and table not in names:
         raise UnknownTable(table=table, known=names, guess=guess(table, names))
-    facts = describe(spec, connector, catalog).facts
+    facts = describe(spec, connector, catalog, reshapes=reshapes).facts
     return [_differing(spec, one, catalog, place) for one in facts.tables if table in (None, one.spec.name)]
 
 

@@ -11,6 +11,7 @@ from hakiri.engine.task import call_on_executor
 from hakiri.errors import HakiriError, LeaseLost, NotWritable, Recovery, SessionLost, TableUnlisted, TaskStopped
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
+from hakiri.extract.transform.reshape import Reshape
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkKey, ChunkStatus, Failure, FailureKind, Lease
 from hakiri.model.table import TableSchema
@@ -37,6 +38,8 @@ class Source:
 
     connector: Connector
     schemas: Mapping[str, TableSchema]
+    reshapes: Mapping[str, Reshape]
+    """The transforms by table."""
 
 
 OnStaged = Callable[[ChunkKey, int], None]
@@ -178,6 +181,7 @@ class Work:
             predicate=lease.chunk.predicate,
             ingested_at=errand.equipment.clock.now(),
             rules=errand.spec.quality.row_level,
+            reshape=self._source.reshapes.get(key.table),
             tells_content=reading.replaces or replaces_table(errand.spec, table),
             sign=self._sign(table),
         )
@@ -245,6 +249,8 @@ class Work:
             rows=tally.staged,
             quarantined=tally.quarantined,
             filtered=tally.filtered,
+            merged=tally.merged,
+            added=tally.added,
             bytes=staged.seal.bytes,
             seconds=round(seconds, 3),
         )

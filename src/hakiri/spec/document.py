@@ -61,7 +61,7 @@ def read_document(path: Path, *, shown: str) -> Document:
     return parse_document(raw, path=path, shown=shown)
 
 
-def parse_document(raw: bytes, *, path: Path, shown: str) -> Document:
+def parse_document(raw: bytes, *, path: Path, shown: str, max_depth: int = MAX_DEPTH) -> Document:
     """The bytes of a file as a document. Raises UnreadableManifest with the line at fault."""
 
     def refuse(line: int, reason: str, advice: str | None = None) -> UnreadableManifest:
@@ -81,17 +81,18 @@ def parse_document(raw: bytes, *, path: Path, shown: str) -> Document:
     except _NotANumber as wrong:
         raise refuse(_line_of(text, text.find(str(wrong))), f"not JSON: {wrong} is not a number") from wrong
     except RecursionError as wrong:
-        raise refuse(nesting_line(text, MAX_DEPTH), f"nested deeper than {MAX_DEPTH} levels") from wrong
+        raise refuse(nesting_line(text, max_depth), f"nested deeper than {max_depth} levels") from wrong
     except ValueError as wrong:
         long = _LONG_NUMBER.search(text)
         raise refuse(_line_of(text, long.start() if long else 0), "a number with too many digits") from wrong
     if not isinstance(data, dict):
         raise refuse(1, "a pipeline is one JSON object", 'start with `{ "id": ...`')
     try:
-        return Document(path=path, shown=shown, text=text, data=_plain(data, 0))
+        return Document(path=path, shown=shown, text=text, data=_plain(data, max_depth))
     except _Unfit as wrong:
         document = Document(path=path, shown=shown, text=text, data=data)
-        raise UnreadableManifest(place=document.place(wrong.path), reason=wrong.reason) from wrong
+        reason = wrong.reason or f"nested deeper than {max_depth} levels"
+        raise UnreadableManifest(place=document.place(wrong.path), reason=reason) from wrong
 
 
 def _decode(raw: bytes, refuse: Callable[..., UnreadableManifest]) -> str:
@@ -132,24 +133,27 @@ def _refuse_constant(name: str) -> Any:
 
 @dataclass
 class _Unfit(Exception):
-    """A value that only one of the formats knows; the path is put together on the way out."""
+    """A value that only one of the formats knows, or without a reason one that is nested too deep.
 
-    reason: str
+    The path is put together on the way out.
+    """
+
+    reason: str = ""
     path: KeyPath = ()
 
     def under(self, key: str | int) -> _Unfit:
         return _Unfit(self.reason, (key, *self.path))
 
 
-def _plain(value: Any, depth: int) -> Any:
+def _plain(value: Any, room: int) -> Any:
     """The value as both formats can say it: dates become ISO text, and what only one of them knows is unfit."""
-    if depth > MAX_DEPTH:
-        raise _Unfit(f"nested deeper than {MAX_DEPTH} levels")
+    if room < 0:
+        raise _Unfit()
     match value:
         case dict():
-            return {key: _inside(key, item, depth) for key, item in value.items()}
+            return {key: _inside(key, item, room) for key, item in value.items()}
         case list():
-            return [_inside(index, item, depth) for index, item in enumerate(value)]
+            return [_inside(index, item, room) for index, item in enumerate(value)]
         case str() if _UNFIT.search(value):
             raise _Unfit("a text with a NUL or half a character (a lone surrogate) in it")
         case datetime() | date() | time():
@@ -162,11 +166,11 @@ def _plain(value: Any, depth: int) -> Any:
             return value
 
 
-def _inside(key: str | int, value: Any, depth: int) -> Any:
+def _inside(key: str | int, value: Any, room: int) -> Any:
     try:
         if isinstance(key, str):
-            _plain(key, depth)
-        return _plain(value, depth + 1)
+            _plain(key, room)
+        return _plain(value, room - 1)
     except _Unfit as unfit:
         raise unfit.under(key) from None
 

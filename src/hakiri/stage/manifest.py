@@ -35,7 +35,7 @@ def to_json(staged: StagedChunk) -> str:
         "bytes": sum(file.bytes for file in staged.files),
         "files": [asdict(file) for file in staged.files],
         "quarantine": [asdict(file) for file in staged.quarantine],
-        "tally": asdict(staged.tally),
+        "tally": _tally(staged.tally),
         "cursor_low": _bound_to_plain(staged.cursor_low),
         "cursor_high": _bound_to_plain(staged.cursor_high),
         "content": staged.content and asdict(staged.content),
@@ -98,6 +98,11 @@ def _from_plain(plain: dict[str, Any]) -> StagedChunk:
         content=Content(**plain["content"]) if plain["content"] else None,
         predicate=plain.get("predicate", ""),
     )
+
+
+def _tally(tally: Tally) -> dict[str, int]:
+    """Its counts; those that only some transforms have are left out where there are none, as they always were."""
+    return {kind: count for kind, count in asdict(tally).items() if count or kind not in ("merged", "added")}
 
 
 def _bound_to_plain(value: KeyValue | None) -> list[str] | None:

@@ -1,0 +1,143 @@
+"""What a checked plan costs beside plain Polars, and what checking it costs.
+
+uv run python benchmarks/transforms.py [--rows 5000000] [--rounds 3]
+
+Rows of eight columns lie in two Parquet files, and two processes take one each. A round is, in turn: the plan as a
+chunk's task runs it (batch by batch, Arrow in and Arrow out, rows counted), and the same five expressions written in
+plain Polars over the whole file. Seconds are those of the slower process from the first row to the last, its start left
+out; CPU seconds are those of both. Checking is reading the plan's file, comparing every node and making the
+expressions, as every task does once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hakiri.errors import Place
+from hakiri.extract.transform.read import read_transform, write_transform
+from hakiri.extract.transform.record import RecordedFrame
+from hakiri.extract.transform.reshape import Placed, Reshape
+from hakiri.spec.transform import CompiledTransform
+
+BATCH_ROWS = 64_000
+EXPRESSIONS = [
+    pl.col("name").str.to_uppercase().alias("upper"),
+    pl.col("name").str.contains("^a.*[0-9]$").alias("matches"),
+    (pl.col("price") * pl.col("amount")).round(2).alias("total"),
+    pl.col("at").dt.truncate("1d").alias("day"),
+    pl.when(pl.col("amount") > 50).then(pl.lit("many")).otherwise(pl.lit("few")).alias("size"),
+]
+KEPT = pl.col("state") != "closed"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
+    plan = compiled()
+    print(f"checking and loading the plan ({len(plan):,} bytes): {1000 * check_seconds(plan):.2f} ms, best of 20")
+    with tempfile.TemporaryDirectory() as folder:
+        files = [write(Path(folder) / f"{part}.parquet", asked.rows // 2, seed=part) for part in range(2)]
+        found: dict[str, list[tuple[float, float]]] = {"the plan, batch by batch": [], "plain Polars": []}
+        for _ in range(asked.rounds):
+            for name, run in zip(found, (by_plan, by_polars), strict=True):
+                found[name].append(together(run, files, plan))
+        for name, times in found.items():
+            wall, cpu = (median(column) for column in zip(*times, strict=True))
+            print(f"{name}: {wall:.2f} s, {cpu:.2f} CPU s ({', '.join(f'{one:.2f}' for one, _ in times)})")
+
+
+def compiled() -> bytes:
+    plan = RecordedFrame().with_columns(EXPRESSIONS).filter(KEPT).plan()
+    return write_transform(
+        CompiledTransform(
+            pipeline_id="benchmark",
+            engine="polars",
+            engine_version=pl.__version__,
+            source_lang="python",
+            source_hash=f"sha256:{'0' * 64}",
+            plan=plan,
+        )
+    )
+
+
+def loaded(raw: bytes) -> Reshape:
+    found = read_transform(raw, path=Path("a.transforms.json"), shown="a.transforms.json")
+    return Reshape("rows", (Placed(found.plan, "a.transforms.json", Place("hakiri.toml")),))
+
+
+def check_seconds(raw: bytes) -> float:
+    best = float("inf")
+    for _ in range(20):
+        started = time.perf_counter()
+        loaded(raw).open()
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+def write(path: Path, rows: int, *, seed: int) -> Path:
+    random = np.random.default_rng(seed)
+    names = np.array([f"{letter}{number}" for letter in "abcdefgh" for number in range(1_000)])
+    table = pa.table(
+        {
+            "id": np.arange(rows),
+            "name": names[random.integers(0, len(names), rows)],
+            "price": random.random(rows) * 100,
+            "amount": random.integers(0, 100, rows),
+            "state": np.array(["open", "closed", "new"])[random.integers(0, 3, rows)],
+            "at": pa.array(random.integers(1.6e15, 1.7e15, rows), pa.timestamp("us", tz="UTC")),
+            "is_paid": random.random(rows) > 0.5,
+            "rate": random.random(rows),
+        }
+    )
+    pq.write_table(table, path)
+    return path
+
+
+def by_plan(path: Path, raw: bytes) -> int:
+    reshaping = loaded(raw).open()
+    batches = pq.ParquetFile(path).iter_batches(BATCH_ROWS)
+    return sum(reshaping(pa.Table.from_batches([batch])).rows.num_rows for batch in batches)
+
+
+def by_polars(path: Path, _raw: bytes) -> int:
+    return int(pl.read_parquet(path).lazy().with_columns(EXPRESSIONS).filter(KEPT).collect().to_arrow().num_rows)
+
+
+def together(run: Callable[[Path, bytes], int], files: list[Path], plan: bytes) -> tuple[float, float]:
+    with ProcessPoolExecutor(len(files), mp_context=get_context("spawn")) as pool:
+        list(pool.map(warm, files))
+        found = list(pool.map(measured, [run] * len(files), files, [plan] * len(files)))
+    assert sum(rows for _, _, rows in found) > 0
+    return max(wall for wall, _, _ in found), sum(cpu for _, cpu, _ in found)
+
+
+def warm(path: Path) -> None:
+    """The process has loaded its libraries, and the file lies in memory."""
+    path.read_bytes()
+
+
+def measured(run: Callable[[Path, bytes], int], path: Path, plan: bytes) -> tuple[float, float, int]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    rows = run(path, plan)
+    return time.perf_counter() - wall, time.process_time() - cpu, rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+"""A table's transform runs on Arrow batches, and says of every row what became of it (G6)."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+
+import polars as pl
+import pyarrow as pa
+
+from hakiri.errors import HakiriError, Place, ReferenceUnfit, TransformFailed, TransformUnfit
+from hakiri.extract.transform.apply import Apply, prepare
+from hakiri.extract.transform.casts import hopeless_cast
+from hakiri.extract.transform.check import Size, reach_of
+from hakiri.extract.transform.untouched import leaves_alone
+from hakiri.spec.faults import guess
+from hakiri.spec.transform import Explode, Join, Select, Step, TransformPlan
+
+CHUNK_BYTES = 512 << 20
+"""As much as a transform of scope `chunk` may be given at once, measured in Arrow."""
+
+_COLUMN = re.compile(r"in column '([^']+)'")
+_UNABLE = re.compile(r'unable to find column "([^"]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Reshaped:
+    """Rows after a transform, and what became of those that went in: in + added = out + filtered + merged."""
+
+    rows: pa.RecordBatch
+    filtered: int = 0
+    merged: int = 0
+    """Rows of which several became one."""
+    added: int = 0
+    """Rows of one that became several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A plan and where it is asked for."""
+
+    plan: TransformPlan
+    file: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """What happens to the rows of one table: plans in order, and the tables they look rows up in. It pickles."""
+
+    table: str
+    plans: tuple[Placed, ...]
+    references: Mapping[str, bytes] = field(default_factory=dict)
+    """Landed tables as Arrow streams: all chunks of a run look rows up in the same."""
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether it has to be given all rows of a chunk at once."""
+        return any(one.plan.scope == "chunk" for one in self.plans)
+
+    @property
+    def digest(self) -> str:
+        """Of everything that it does."""
+        plain = [one.plan.model_dump(mode="json") for one in self.plans]
+        return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def keeps_rows_apart(self) -> bool:
+        """Whether each row that comes out is one that went in, so that its key still tells it apart."""
+        return all(effect_of(step) not in (Effect.ADDS, Effect.MERGES) for _, _, step in self._steps())
+
+    def keeps(self, column: str) -> bool:
+        """Whether the column comes out as it went in, as far as the steps tell."""
+        return all(leaves_alone(step, column) for _, _, step in self._steps())
+
+    def open(self) -> Reshaping:
+        """Ready to run in this process; the tables are taken apart once."""
+        references = self._tables()
+        moves = [_Move(step, prepare(step, references), shown) for _, shown, step in self._steps()]
+        for _, _, step in self._steps():
+            if isinstance(step, Join):
+                self._require_distinct(step, references[step.table])
+        return Reshaping(self.table, tuple(_segments(moves)))
+
+    def bind(self, schema: pa.Schema) -> pa.Schema:
+        """What comes out for rows of this schema, in Arrow's types. Reads nothing; a repeat says the same.
+
+        Raises TransformUnfit, with the step and its place in the manifest.
+        """
+        references = self._tables()
+        frame = _frame(pa.Table.from_batches([], schema=schema)).lazy()
+        for placed, shown, step in self._steps():
+            known = frame.collect_schema().names()
+            try:
+                reason = hopeless_cast(step, frame)
+                frame = prepare(step, references)(frame).collect().lazy()
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as cause:
+                raise self._unfit(placed, shown, cause, known) from cause
+            if reason:
+                raise TransformUnfit(place=placed.place, table=self.table, step=shown, reason=reason)
+        return _arrow(frame.collect()).schema
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {name: pl.read_ipc_stream(io.BytesIO(stream)) for name, stream in self.references.items()}
+
+    def _unfit(self, placed: Placed, shown: str, cause: BaseException, known: list[str]) -> TransformUnfit:
+        missing = _missing(cause)
+        reason = f"there is no column `{missing}` here" if missing else _first_line(cause)
+        likely = guess(missing, known) if missing else None
+        return TransformUnfit(place=placed.place, table=self.table, step=shown, reason=reason, guess=likely)
+
+    def _steps(self) -> Iterator[tuple[Placed, str, Step]]:
+        for placed in self.plans:
+            for number, step in enumerate(placed.plan.steps, start=1):
+                yield placed, f"step {number} (`{step.type}`) of {placed.file}", step
+
+    def _require_distinct(self, step: Join, table: pl.DataFrame) -> None:
+        # A key that is NULL matches nothing, however often it is there.
+        keys = table.select(step.right_on).drop_nulls()
+        if step.how in ("inner", "left") and keys.is_duplicated().any():
+            reason = f"it has rows that are alike in {', '.join(step.right_on)}, so a row would become several"
+            raise ReferenceUnfit(table=self.table, reference=step.table, reason=reason)
+
+
+class Effect(StrEnum):
+    """What a step does to the number of rows."""
+
+    KEEPS = "keeps"
+    FILTERS = "filters"
+    MERGES = "merges"
+    ADDS = "adds"
+
+
+def effect_of(step: Step) -> Effect:
+    """What a step that was checked does to the number of rows."""
+    match step.type:
+        case "filter" | "drop_nulls" | "slice" | "join":
+            return Effect.FILTERS
+        case "unique" | "group_by":
+            return Effect.MERGES
+        case "explode" | "unpivot":
+            return Effect.ADDS
+        case "select" if isinstance(step, Select) and all(reach_of(one).size is Size.ONE for one in step.exprs):
+            return Effect.MERGES
+        case _:
+            return Effect.KEEPS
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    step: Step
+    apply: Apply
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """Steps that Polars may run as one query, since they change the number of rows in one way only."""
+
+    effect: Effect
+    moves: tuple[_Move, ...]
+
+    def lost(self, frame: pl.DataFrame) -> int:
+        """How many rows an explode leaves out: those with an empty list, and those without one, as it says."""
+        step = self.moves[0].step
+        if not isinstance(step, Explode):
+            return 0
+        lists = pl.col(step.columns[0])
+        is_empty = pl.lit(value=False) if step.empty_as_null else lists.list.len() == 0
+        is_null = pl.lit(value=False) if step.keep_nulls else lists.is_null()
+        return int(frame.select((is_empty.fill_null(value=False) | is_null).sum()).item()) if frame.height else 0
+
+
+class Reshaping:
+    """A transform at work on one chunk."""
+
+    def __init__(self, table: str, segments: tuple[_Segment, ...]) -> None:
+        self._table = table
+        self._segments = segments
+
+    def __call__(self, rows: pa.Table) -> Reshaped:
+        """The rows as the plans make them; of no rows come none. Raises TransformFailed."""
+        frame = _frame(rows)
+        filtered = merged = added = 0
+        for segment in self._segments:
+            before, lost = frame.height, segment.lost(frame)
+            frame = self._run(segment, frame)
+            grown = frame.height - (before - lost)
+            filtered += lost + (-grown if grown < 0 and segment.effect is not Effect.MERGES else 0)
+            merged += -grown if grown < 0 and segment.effect is Effect.MERGES else 0
+            added += max(grown, 0)
+        if not rows.num_rows:
+            return Reshaped(_arrow(frame.clear()))
+        return Reshaped(_arrow(frame), filtered, merged, added)
+
+    def _run(self, segment: _Segment, frame: pl.DataFrame) -> pl.DataFrame:
+        query = frame.lazy()
+        for move in segment.moves:
+            query = move.apply(query)
+        try:
+            return query.collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as cause:
+            raise self._failed(segment, frame, cause) from None  # its own text may quote a value
+
+    def _failed(self, segment: _Segment, frame: pl.DataFrame, cause: BaseException) -> HakiriError:
+        """The step at fault is found by taking them one by one."""
+        for move in segment.moves:
+            try:
+                frame = move.apply(frame.lazy()).collect()
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as found:
+                return TransformFailed(table=self._table, step=move.shown, reason=_told(found))
+        return TransformFailed(table=self._table, step=segment.moves[-1].shown, reason=_told(cause))
+
+
+def _segments(moves: list[_Move]) -> Iterator[_Segment]:
+    held: list[_Move] = []
+    effect = Effect.KEEPS
+    for move in moves:
+        found = effect_of(move.step)
+        is_other = found is not Effect.KEEPS and effect not in (Effect.KEEPS, found)
+        if held and (is_other or isinstance(move.step, Explode)):
+            yield _Segment(effect, tuple(held))
+            held, effect = [], Effect.KEEPS
+        held.append(move)
+        effect = effect if found is Effect.KEEPS else found
+    if held:
+        yield _Segment(effect, tuple(held))
+
+
+def _frame(rows: pa.Table) -> pl.DataFrame:
+    return pl.DataFrame(rows)
+
+
+def _arrow(frame: pl.DataFrame) -> pa.RecordBatch:
+    # Put together by Polars: Arrow stumbles over a part whose lists are all empty.
+    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    found = table.to_batches()
+    return found[0] if found else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def _missing(cause: BaseException) -> str | None:
+    found = _UNABLE.search(str(cause)) if isinstance(cause, pl.exceptions.ColumnNotFoundError) else None
+    return found[1] if found else None
+
+
+def _first_line(cause: BaseException) -> str:
+    return str(cause).strip().partition("\n")[0][:300]
+
+
+def _told(cause: BaseException) -> str:
+    """What went wrong, without a value of a row."""
+    column = _COLUMN.search(str(cause))
+    where = f" in column `{column[1]}`" if column else ""
+    return f"{_KINDS.get(type(cause).__name__, 'a value it cannot take')}{where}"
+
+
+_KINDS = {
+    "InvalidOperationError": "a value that cannot be converted",
+    "ColumnNotFoundError": "a column that is not there",
+    "SchemaError": "another type than the step can take",
+    "ShapeError": "lists of different lengths",
+    "OutOfBoundsError": "a place that is not there",
+}

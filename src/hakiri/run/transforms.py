@@ -1,0 +1,105 @@
+"""The compiled transforms of a pipeline are read and checked once, before its source is asked for a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hakiri.errors import Place, ReferenceUnfit, TransformUnfit, UnreadableManifest, WrongValue
+from hakiri.plan.modes import load_of
+from hakiri.spec.faults import guess, place_of
+from hakiri.spec.load import LoadMode
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.spec.read import Definition, Project, shown_path
+from hakiri.spec.transform import TransformPlan
+
+if TYPE_CHECKING:
+    from hakiri.extract.transform.reshape import Placed, Reshape
+
+REFERENCE_BYTES = 64 << 20
+"""As large as a landed table may be that a transform joins with: every task carries it."""
+
+Stream = Callable[[str, int], bytes | None]
+"""A landed table as an Arrow stream, by its landed name; None where it is larger than so many bytes."""
+
+
+def read_transforms(project: Project, pipeline: str, *, shown_from: Path, stream: Stream) -> Mapping[str, Reshape]:
+    """What happens to the rows of each table that has a transform. A repeat reads files and tables again.
+
+    Raises ManifestError for a plan that may not run, QueryError and ReferenceUnfit for a table it joins with.
+    """
+    from hakiri.extract.transform.reshape import Reshape
+
+    definition = project.pipelines[pipeline]
+    placed = [_placed(project, definition, index, shown_from) for index in range(len(definition.spec.transforms))]
+    found = {}
+    for table in definition.spec.tables:
+        plans = tuple(
+            one
+            for one, asked in zip(placed, definition.spec.transforms, strict=True)
+            if not asked.tables or table.name.casefold() in map(str.casefold, asked.tables)
+        )
+        if plans:
+            found[table.name] = Reshape(table.name, plans, _references(table.name, plans, stream))
+    return found
+
+
+def key_after(
+    spec: PipelineSpec, table: TableSpec, key: tuple[str, ...], reshape: Reshape, columns: tuple[str, ...]
+) -> tuple[str, ...]:
+    """What tells a table's rows apart once its transform is done: its key, if the rows are still those of the source.
+
+    Raises TransformUnfit where rows shall land by a key that does not come out.
+    """
+    load = load_of(spec, table)
+    kept = key if reshape.keeps_rows_apart else ()
+    for column in load.upsert_key or (kept if load.mode is LoadMode.UPSERT else ()):
+        if column not in columns:
+            raise _unfit(reshape, f"the key `{column}` is not among the columns that come out", guess(column, columns))
+    if load.mode is LoadMode.UPSERT and not (load.upsert_key or kept):
+        raise _unfit(reshape, "it makes other rows than the source has, so `load.upsert_key` has to name their key")
+    return kept if set(kept) <= set(columns) else ()
+
+
+def _unfit(reshape: Reshape, reason: str, likely: str | None = None) -> TransformUnfit:
+    last = reshape.plans[-1]
+    return TransformUnfit(
+        place=last.place, table=reshape.table, step=f"the end of {last.file}", reason=reason, guess=likely
+    )
+
+
+def _placed(project: Project, definition: Definition, index: int, shown_from: Path) -> Placed:
+    from hakiri.extract.transform.reshape import Placed
+
+    written, asked = definition.written, definition.spec.transforms[index]
+    place = place_of(written.document, written.at, ("transforms", index, "plan"))
+    plan = _plan(project.root / asked.plan, shown_from, definition.spec.id, place)
+    return Placed(plan, asked.plan, place)
+
+
+def _plan(path: Path, shown_from: Path, pipeline: str, place: Place) -> TransformPlan:
+    from hakiri.extract.transform.read import read_transform
+
+    shown = shown_path(path, shown_from)
+    try:
+        raw = path.read_bytes()
+    except OSError as failure:
+        reason = f"cannot be read: {failure.strerror or failure}"
+        raise UnreadableManifest(place=Place(shown), reason=reason) from failure
+    found = read_transform(raw, path=path, shown=shown)
+    if found.pipeline_id != pipeline:
+        reason = f"`{path.name}` was compiled for the pipeline `{found.pipeline_id}`"
+        raise WrongValue(place=place, key="transforms", reason=reason)
+    return found.plan
+
+
+def _references(table: str, plans: tuple[Placed, ...], stream: Stream) -> dict[str, bytes]:
+    found = {}
+    for name in dict.fromkeys(name for one in plans for name in one.plan.tables):
+        read = stream(name, REFERENCE_BYTES)
+        if read is None:
+            reason = f"it is larger than {REFERENCE_BYTES >> 20} MiB, and every task would carry it"
+            raise ReferenceUnfit(table=table, reference=name, reason=reason)
+        found[name] = read
+    return found
