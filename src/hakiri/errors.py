@@ -1493,16 +1493,17 @@ class KeyChanged(TablePlanError):
 
 @dataclass(eq=False, kw_only=True)
 class NotAcceptable(TablePlanError):
-    """A change of type that cannot be accepted, because text could not hold the values of both types."""
+    """A change of type that cannot be accepted, because the column could not become text."""
 
     code = "HK611"
     column: str
     before: str
     after: str
+    reason: str
 
     def message(self) -> str:
         types = f"{self.before}, and came as {self.after}"
-        return f"column `{self.column}` of {self.subject()} is {types}: text does not hold the values of both"
+        return f"column `{self.column}` of {self.subject()} is {types}, which cannot be accepted: {self.reason}"
 
     def help(self) -> str:
         return f"cast it to {self.before} in a transform, or land it under another name"

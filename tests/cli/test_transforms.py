@@ -172,6 +172,7 @@ def test_rows_are_looked_up_in_a_landed_table(project: Path, hakiri: Hakiri) -> 
         ('{ mode = "upsert", upsert_key = ["number"] }', 'df.drop("number")', "the key `number` is not among"),
         ('{ mode = "upsert" }', 'df.explode("labels")', "`load.upsert_key` has to name their key"),
         ('{ mode = "upsert" }', 'df.rename({"number": "no"})', "the key `number` is not among"),
+        ('{ mode = "upsert" }', 'df.with_columns(pl.col("number") // 10)', "`load.upsert_key` has to name their key"),
     ],
 )
 def test_a_key_that_a_transform_loses_shows_before_anything_runs(
@@ -180,7 +181,7 @@ def test_a_key_that_a_transform_loses_shows_before_anything_runs(
     table = f'tables = [{{ name = "github_issues", primary_key = ["number"], load = {load} }}]'
     (project / "hakiri.toml").write_text(MANIFEST.replace('tables = ["github_issues"]', table))
     (project / "transforms/issues.py").write_text(
-        f'import hakiri as hk\n\n@hk.pipeline("issues")\ndef issues(df):\n    return {steps}\n'
+        f'import hakiri as hk\nimport polars as pl\n\n@hk.pipeline("issues")\ndef issues(df):\n    return {steps}\n'
     )
     hakiri("compile", "--all")
     assert said in hakiri("plan").err

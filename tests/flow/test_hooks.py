@@ -117,7 +117,7 @@ def test_a_failing_pre_hook_leaves_no_table_and_the_rows_wait(
 FUNCTIONS = (
     "hook_add(x INT, note STRING DEFAULT 'a') RETURNS INT RETURN x + 1",
     "hook_fail(x INT) RETURNS INT RETURN CAST(raise_error('no') AS INT)",
-    "hook_slow() RETURNS BIGINT RETURN (SELECT count(*) FROM range(1e12))",
+    "hook_slow() RETURNS STRING RETURN reflect('java.lang.Thread', 'sleep', 5000L)",
 )
 
 

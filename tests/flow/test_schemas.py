@@ -27,7 +27,8 @@ incremental = "id"
 EVENTS = """\
 id = "events"
 source = { connector = "files", config = { path = "data" } }
-tables = ["events"]
+tables = [{ name = "events", primary_key = ["id"] }]
+load = { mode = "upsert" }
 """
 TABLES = [
     "CREATE TABLE orders (id INTEGER PRIMARY KEY, code INTEGER)",
@@ -171,7 +172,21 @@ def test_a_strict_table_that_has_drifted_takes_nothing_and_the_others_go_on(shop
     assert shop.landed("cities") == Rows([(1,), (2,)])
 
 
-def test_what_no_text_holds_cannot_be_accepted(shop: Stand, hakiri: Hakiri) -> None:
+def test_what_no_text_holds_and_what_tells_rows_apart_cannot_be_accepted(shop: Stand, hakiri: Hakiri) -> None:
     retype(shop, "code BLOB", "(2, x'00ff')")
     code, refused = hakiri(shop, "schema", "accept", "shop")
     assert (code, refused["error"]["code"]) == (1, "HK611")
+    path = shop.root / "pipelines/shop.toml"
+    path.write_text(path.read_text().replace('incremental = "id"', ""))
+    retype(shop, "code TEXT", "(2, 'x')")
+    code, refused = hakiri(shop, "schema", "accept", "shop")
+    assert (code, refused["error"]["code"]) == (1, "HK611")
+    assert "by their content" in refused["error"]["message"]
+
+
+def test_under_a_strict_policy_there_is_nothing_to_accept(shop: Stand, hakiri: Hakiri) -> None:
+    path = shop.root / "pipelines/shop.toml"
+    path.write_text(f'schema = "strict"\n{path.read_text()}')
+    retype(shop, "code TEXT", "(2, 'x')")
+    assert hakiri(shop, "schema", "accept", "shop") == (0, [])
+    assert hakiri(shop, "schema", "diff", "shop")[0] == 1

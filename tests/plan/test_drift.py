@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from hakiri.model.chunk import Chunk, ChunkKey
+from hakiri.model.span import KeyRange
 from hakiri.plan.drift import SchemaChange, schema_changes
 from hakiri.plan.facts import ColumnFact
+from hakiri.plan.reading import Reading, to_json
 from hakiri.spec.pipeline import SchemaPolicy
-from plan.world import facts_of
+from plan.world import facts_of, state_of
 
 
 def columns(**types: str) -> tuple[ColumnFact, ...]:
@@ -61,6 +64,15 @@ def test_columns_come_and_go() -> None:
 def test_another_key_is_refused() -> None:
     found = changes(columns(id="int"), columns(id="int"), landed_key=("id",), primary_key=("id", "line"))
     assert [astuple(one) for one in found or ()] == [("rekeyed", "primary key", "id", "id, line", False)]
+
+
+@pytest.mark.parametrize(("replaces", "is_applied"), [(True, True), (False, False)])
+def test_another_key_is_taken_by_a_round_that_takes_the_place_of_all_rows(replaces: bool, is_applied: bool) -> None:
+    predicate = to_json(Reading(KeyRange(("id",)), replaces=replaces))
+    chunk = Chunk(ChunkKey("shop", "orders", "0002-00001"), ordinal=1, predicate=predicate)
+    facts = {"landed_key": ("id",), "primary_key": ("id", "line"), "known": (state_of(chunk),)}
+    (found,) = changes(columns(id="int"), columns(id="int"), **facts) or ()
+    assert found.is_applied is is_applied
 
 
 def test_under_a_strict_policy_nothing_is_applied() -> None:

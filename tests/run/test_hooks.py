@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from deltalake import DeltaTable
 from hakiri.errors import HookFailed, render
 from hakiri.land.hooks.post import Poster
 from hakiri.model.boundary import STOP_AT, Boundary
+from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import LandingStatus
 from hakiri.run.journal import EventKind
 from hakiri.spec.address import HostRule
@@ -147,6 +149,20 @@ def test_a_landing_that_rests_calls_no_post_hook(hooked: Callable[..., Hooked], 
     assert shop.run_once() == []
     assert calls(book) == ["1/pre_hook[0]", "1/post_hook[0]", "2/pre_hook[0]"]
     assert DeltaTable(shop.table).version() == 0
+
+
+def test_a_table_that_was_made_anew_is_told_of_like_any_other(hooked: Callable[..., Hooked], book: Path) -> None:
+    """Its versions begin at 0 again."""
+    shop = hooked(post_hook=note("post"))
+    for name in ("a", "b"):
+        shop.stage(name, "1")
+        assert shop.run_once() == []
+    with shop.equipment() as parts:
+        lost = [replace(one, number=one.number + 2, version=0) for one in parts.catalog.landings(TABLE)[:1]]
+        parts.catalog.restore_landing(lost[0])
+        parts.catalog.advance_cursor(TableKey("shop", "orders/post_hook"), "3", landing=3)
+    assert shop.run_once() == []
+    assert calls(book)[-1] == "3/post_hook[0]"
 
 
 def test_a_webhook_that_is_asked_to_wait_waits_and_is_sent_again_under_the_same_key(

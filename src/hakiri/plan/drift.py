@@ -10,6 +10,8 @@ from enum import StrEnum
 from hakiri.errors import HakiriError, KeyChanged, SchemaDrift, SchemaIncompatible
 from hakiri.model.staged import PROVENANCE
 from hakiri.plan.facts import ColumnFact, TableFacts
+from hakiri.plan.reading import from_json
+from hakiri.plan.rounds import History
 from hakiri.spec.pipeline import SchemaPolicy
 
 
@@ -89,7 +91,15 @@ def _is_applied(table: TableFacts, change: Change) -> bool:
     kind, column, _, after = change
     if kind in ACCEPTABLE:
         return {name.casefold(): type_ for name, type_ in table.accepted.items()}.get(column.casefold()) == after
-    return kind in APPLIED or (kind is ChangeKind.REKEYED and table.is_full_refresh)
+    return kind in APPLIED or (kind is ChangeKind.REKEYED and _is_read_anew(table))
+
+
+def _is_read_anew(table: TableFacts) -> bool:
+    """Whether every row is being read to take the place of what has landed, in this run or in one that was cut off."""
+    open_ones = History.of(table.known, table.landed).open
+    return table.is_full_refresh or (
+        bool(open_ones) and all(from_json(state.chunk.predicate).replaces for state in open_ones)
+    )
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from time import monotonic
 
-from hakiri.errors import CursorMoved, HakiriError
+from hakiri.errors import CursorMoved, HakiriError, SessionLost
 from hakiri.land.target import Target
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import TableKey
@@ -55,8 +55,8 @@ class TableHooks:
     def after(self) -> None:
         """Call every post-hook that is owed, the oldest landing's first; the first failure leaves the rest as owed.
 
-        Never raises for what goes wrong: `errors` has it, and this run calls no further post-hook of the table. A
-        repeat calls what has come to be owed since.
+        Raises SessionLost, and nothing else that goes wrong: `errors` has that, and this run calls no further post-hook
+        of the table. A repeat calls what has come to be owed since.
         """
         if not self._load.post_hook or self.errors:
             return
@@ -65,6 +65,8 @@ class TableHooks:
                 if self._errand.stop.is_asked:
                     return
                 self._call(_POST, index, landing)
+        except SessionLost:
+            raise  # no table can go on, and none of them is to blame
         except HakiriError as error:
             self.errors.append(error)
         except Exception as unforeseen:  # noqa: BLE001 a hook's bug is not the table's
@@ -146,7 +148,8 @@ def _changing(landings: Sequence[Landing]) -> Iterator[Landing]:
     """Those that became a version of their own, by number; one that rested brought nothing to call a hook for."""
     last = -1
     for landing in landings:
-        if landing.status is LandingStatus.LANDED and landing.version is not None and landing.version > last:
+        # A version below the last is the first of a table that was made anew.
+        if landing.status is LandingStatus.LANDED and landing.version not in (None, last):
             last = landing.version
             yield landing
 

@@ -206,6 +206,8 @@ class TableLander:
         landed = land(request, equipment.spark)
         # Also what a landing commits before its rows: properties, wider columns.
         make_durable(self._place.target, landed.version, since=request.since)
+        # Before the landing is finished: a replay finds it noted, and nobody looks for it later.
+        self._note_schema(landed, is_exchange=request.mode is LoadMode.TRUNCATE)
         self._record(landing, landed, staged)
         return landed
 
@@ -224,7 +226,7 @@ class TableLander:
             chunks=staged,
             # The rest of a round of which a part has landed joins that part.
             mode=LoadMode.TRUNCATE if is_exchange else LoadMode.APPEND if mode is LoadMode.TRUNCATE else mode,
-            key=self._key_columns,
+            key=load_of(spec, table).upsert_key or self._landing_key(is_exchange=is_exchange),
             cursor=self._cursor_column,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
@@ -301,10 +303,9 @@ class TableLander:
         return staged
 
     def _record(self, landing: Landing, landed: Landed, staged: tuple[StagedChunk, ...]) -> None:
-        """Landing, schema, snapshot, lineage; the cursor last (G5)."""
+        """Landing, snapshot, lineage; the cursor last (G5)."""
         finished = self._catalog.finish_landing(landing, version=landed.version)
         passing(Boundary.LANDING_FINISHED)
-        self._note_schema(landed)
         self._snapshot(finished, staged)
         runs = dict.fromkeys(chunk.run for chunk in staged)
         record = f"{self._name}@{landed.version}"
@@ -327,14 +328,20 @@ class TableLander:
             )
         )
 
-    def _note_schema(self, landed: Landed) -> None:
+    def _landing_key(self, *, is_exchange: bool) -> tuple[str, ...]:
+        """The key that rows land by: another one than the table's only with all rows read anew."""
+        decided = last_decision(self._catalog, self._key)
+        return self._primary_key if is_exchange or decided is None or not decided.key else decided.key
+
+    def _note_schema(self, landed: Landed, *, is_exchange: bool) -> None:
+        key = self._landing_key(is_exchange=is_exchange)
         history = self._catalog.schemas(self._key)
         last = Decision.from_text(history[-1].schema_json) if history else None
-        if last is not None and (last.columns, last.key) == (landed.schema, self._primary_key):
+        if last is not None and (last.columns, last.key) == (landed.schema, key):
             return
         decision = Decision(
             columns=landed.schema,
-            key=self._primary_key,
+            key=key,
             accepted=last.accepted if last else {},
             by=str(self._errand.equipment.node),
             run=self._errand.run,
@@ -343,7 +350,7 @@ class TableLander:
         try:
             self._catalog.append_schema(self._key, decision.to_text(), after=len(history))
         except SchemaMoved:
-            self._note_schema(landed)
+            self._note_schema(landed, is_exchange=is_exchange)
 
     def _advance(self, landing: Landing) -> None:
         current = self._catalog.cursor(self._key)

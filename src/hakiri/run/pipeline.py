@@ -241,7 +241,7 @@ class _Conduct:
             self.overtaken = overtaken
             return True  # another planner was faster: its round is the one to work on
         passing(Boundary.PLANNED)
-        if pipeline.move is not None:
+        if pipeline.move is not None and not (self.refused and pipeline.move.after == Phase.STREAMING):
             self._move(Phase(pipeline.move.before), Phase(pipeline.move.after))
         has_resumed = any(table.counts.open - table.counts.failed > table.counts.new for table in pipeline.tables)
         self.is_refreshed |= self.wish.is_full_refresh and not has_resumed and not _is_stuck(pipeline)
@@ -344,7 +344,7 @@ class _Conduct:
                 count = self.errand.patiently("staged chunks", lander.count_stuck)
                 if count:
                     self.errors.append(ChunksLeft(pipeline=pipeline, table=lander.table, count=count))
-        if self.wish.is_full_refresh and not self.is_refreshed:
+        if self.wish.is_full_refresh and not self.is_refreshed and not self.refused:
             self.errors.append(RefreshWaits(pipeline=pipeline))
 
     def _failed(self) -> list[ChunkState]:

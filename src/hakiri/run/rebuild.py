@@ -22,6 +22,7 @@ from hakiri.model.span import OneFile
 from hakiri.plan.modes import incremental_of, load_of
 from hakiri.plan.reading import from_json, window_of
 from hakiri.run.equipment import Equipment, Place
+from hakiri.run.gather import describe
 from hakiri.run.history import Decision
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -174,7 +175,8 @@ def _schema(equipment: Equipment, spec: PipelineSpec, table: TableSpec, held: Ho
     if held is None:
         return ""
     try:
-        key = equipment.connector(spec).describe(source_table(spec, table)).primary_key
+        described = describe(spec, equipment.connector(spec), None, reshapes=equipment.transforms(spec))
+        key = next(one.primary_key for one in described.facts.tables if one.spec.name == table.name)
     except HakiriError:
         return ""
     return Decision(columns=held.schema, key=key, reason="restored from the table's log").to_text()

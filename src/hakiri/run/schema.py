@@ -16,11 +16,13 @@ from hakiri.model.chunk import ChunkState, TableKey
 from hakiri.model.instants import to_brief
 from hakiri.plan.drift import ACCEPTABLE, ChangeKind, SchemaChange, column_changes, refusal, schema_changes, told
 from hakiri.plan.facts import ColumnFact, TableFacts
+from hakiri.plan.modes import incremental_of, load_of, replaces_table
 from hakiri.run.equipment import Place
 from hakiri.run.gather import describe
 from hakiri.run.history import Decision
 from hakiri.spec.faults import guess
-from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.spec.load import LoadMode
+from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy, TableSpec
 from hakiri.stage.manifest import read_manifest
 
 if TYPE_CHECKING:
@@ -64,11 +66,15 @@ class Differing:
     changes: tuple[SchemaChange, ...] | None
     """None where only the rows will tell."""
     refused: HakiriError | None
+    told_apart_by: frozenset[str] | None
+    """The columns that tell rows and their versions apart; None where only a row's content does."""
+    is_strict: bool = False
 
     @property
     def acceptable(self) -> tuple[SchemaChange, ...]:
-        """What a person could let come."""
-        return tuple(one for one in self.changes or () if one.kind in ACCEPTABLE and not one.is_applied)
+        """What a person could let come; under a strict policy nothing."""
+        found = (one for one in self.changes or () if one.kind in ACCEPTABLE and not one.is_applied)
+        return () if self.is_strict else tuple(found)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -124,7 +130,7 @@ def schema_accept(
     chosen = [one for one in differing if one.acceptable]
     for one in chosen:
         for change in one.acceptable:
-            _require_holdable(one.table, change)
+            _require_holdable(one, change)
     for one in chosen:
         if catalog is None:
             raise AssertionError("a table differs only from one that has landed")
@@ -142,13 +148,27 @@ def _accept(catalog: Catalog, differing: Differing, *, by: str, reason: str, ver
     catalog.append_schema(table, accepted.to_text(), after=version)
 
 
-def _require_holdable(table: TableKey, change: SchemaChange) -> None:
-    """What is narrower fits as it is; what is neither becomes text, and not every value can."""
-    before, after = change.before or "", change.after or ""
-    if change.kind is ChangeKind.CHANGED and any(one.partition("<")[0] in _BEYOND_TEXT for one in (before, after)):
-        raise NotAcceptable(
-            pipeline=table.pipeline, table=table.table, column=change.column, before=before, after=after
-        )
+def _require_holdable(differing: Differing, change: SchemaChange) -> None:
+    """What is narrower fits as it is; what is neither becomes text, and not every column can."""
+    if change.kind is not ChangeKind.CHANGED:
+        return
+    before, after, apart = change.before or "", change.after or "", differing.told_apart_by
+    if any(one.partition("<")[0] in _BEYOND_TEXT for one in (before, after)):
+        reason = "text does not hold the values of both"
+    elif apart is None:
+        reason = "rows of this table are told apart by their content, which would be another"
+    elif change.column.casefold() in apart:
+        reason = "rows of this table are told apart by it, and text has another order"
+    else:
+        return
+    raise NotAcceptable(
+        pipeline=differing.table.pipeline,
+        table=differing.table.table,
+        column=change.column,
+        before=before,
+        after=after,
+        reason=reason,
+    )
 
 
 _BEYOND_TEXT = frozenset({"binary", "struct", "array", "map"})
@@ -181,7 +201,19 @@ def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, p
         waiting = tuple(one for one in _staged_changes(spec, table, catalog, place) if one not in (changes or ()))
         changes = (*(changes or ()), *waiting) if waiting else changes
     refused = refusal(spec.id, key.table, changes or (), spec.schema_policy)
-    return Differing(key, len(catalog.schemas(key)) if catalog else 0, changes, refused)
+    version = len(catalog.schemas(key)) if catalog else 0
+    is_strict = spec.schema_policy is SchemaPolicy.STRICT
+    return Differing(key, version, changes, refused, _told_apart_by(spec, table), is_strict)
+
+
+def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | None:
+    load, incremental = load_of(spec, table.spec), incremental_of(spec, table.spec)
+    key, cursor = load.upsert_key or table.primary_key, incremental.column if incremental else None
+    if replaces_table(spec, table.spec):
+        return frozenset()
+    if load.mode is LoadMode.APPEND and not (key and cursor):
+        return None
+    return frozenset(name.casefold() for name in (*key, cursor) if name)
 
 
 def _staged_changes(

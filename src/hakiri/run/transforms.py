@@ -53,13 +53,18 @@ def key_after(
     Raises TransformUnfit where rows shall land by a key that does not come out.
     """
     load = load_of(spec, table)
-    kept = key if reshape.keeps_rows_apart else ()
+    kept = key if reshape.keeps_rows_apart and _comes_out_as_it_was(reshape, key, columns) else ()
     for column in load.upsert_key or (kept if load.mode is LoadMode.UPSERT else ()):
         if column not in columns:
             raise _unfit(reshape, f"the key `{column}` is not among the columns that come out", guess(column, columns))
     if load.mode is LoadMode.UPSERT and not (load.upsert_key or kept):
         raise _unfit(reshape, "it makes other rows than the source has, so `load.upsert_key` has to name their key")
     return kept if set(kept) <= set(columns) else ()
+
+
+def _comes_out_as_it_was(reshape: Reshape, key: tuple[str, ...], columns: tuple[str, ...]) -> bool:
+    """False for a key whose values a transform changes: two of them may come to be one. A missing one is told apart."""
+    return all(reshape.keeps(column) for column in key if column in columns)
 
 
 def _unfit(reshape: Reshape, reason: str, likely: str | None = None) -> TransformUnfit:
