@@ -50,9 +50,9 @@ TABLES = {TableKey("shop", "orders"): (49, 1), TableKey("people", "people"): (2,
 
 NOT_TOLD = {
     *(EventKind.CHUNK_FAILED, EventKind.CHUNK_RELEASED, EventKind.CHUNK_LOST, EventKind.TABLE_FAILED),
-    *(EventKind.RETRYING, EventKind.STOPPING),
+    *(EventKind.RETRYING, EventKind.STOPPING, EventKind.HOOK_CALLED, EventKind.HOOK_FAILED),
 }
-"""What happens only when something goes wrong."""
+"""What happens only when something goes wrong, or beside a table with hooks."""
 
 CONTEXT = ".hakiri/context"
 CATALOG = f"{CONTEXT}/catalog"
