@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from getpass import getuser
 from pathlib import Path
+from typing import Any
 
 from hakiri.cli.codes import EXIT_CODES
 from hakiri.cli.output import plain, say, say_error, say_json, say_table
@@ -31,17 +33,7 @@ def tell_log(pipeline: str, project: Path | None, *, as_json: bool) -> None:
 
 
 def tell_diff(pipeline: str, project: Path | None, *, as_json: bool) -> int:
-    settings = from_environment(project=project)
-    found = workplace(settings).read()
-    spec = find_pipeline(found, pipeline).spec
-    with existing_catalog(settings, found) as catalog:
-        differing = schema_diff(
-            spec,
-            connector(settings, found, spec),
-            catalog,
-            place=partial(place, found),
-            reshapes=transforms(settings, found, spec),
-        )
+    differing = _differing(pipeline, project)
     if as_json:
         say_json([one.as_json() for one in differing])
     else:
@@ -53,6 +45,25 @@ def tell_diff(pipeline: str, project: Path | None, *, as_json: bool) -> int:
 def accept_changes(
     pipeline: str, project: Path | None, *, table: str | None, version: int | None, reason: str, as_json: bool
 ) -> None:
+    accept = partial(schema_accept, by=_who(), reason=reason, version=version)
+    done = _differing(pipeline, project, table=table, see_to=accept)
+    if as_json:
+        say_json([one.accepted_as_json() for one in done])
+    elif done:
+        for one in done:
+            say(plain(f"{one.table.table}: accepted {'; '.join(one.accepted_lines)}"))
+    else:
+        say("nothing to accept")
+
+
+def _differing(
+    pipeline: str,
+    project: Path | None,
+    *,
+    table: str | None = None,
+    see_to: Callable[[Any, list[Differing]], list[Differing]] = lambda _catalog, found: found,
+) -> list[Differing]:
+    """How source and tables differ, or what was seen to of it while the catalog was open."""
     settings = from_environment(project=project)
     found = workplace(settings).read()
     spec = find_pipeline(found, pipeline).spec
@@ -65,14 +76,7 @@ def accept_changes(
             reshapes=transforms(settings, found, spec),
             table=table,
         )
-        done = schema_accept(catalog, differing, by=_who(), reason=reason, version=version)
-    if as_json:
-        say_json([one.accepted_as_json() for one in done])
-    elif done:
-        for one in done:
-            say(plain(f"{one.table.table}: accepted {'; '.join(one.accepted_lines)}"))
-    else:
-        say("nothing to accept")
+        return see_to(catalog, differing)
 
 
 def _tell(differing: Differing) -> None:

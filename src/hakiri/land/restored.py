@@ -16,6 +16,6 @@ def restored_to(operation: object, parameters: Mapping[str, Any] | None) -> int 
         return None
     version = (parameters or {}).get("version")
     try:
-        return int(json.loads(version)) if isinstance(version, str) else int(version)  # type: ignore[arg-type]
+        return int(json.loads(version)) if isinstance(version, str) else int(version)  # type: ignore[arg-type]  # caught
     except (TypeError, ValueError):
         return _UNKNOWN

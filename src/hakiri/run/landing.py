@@ -226,7 +226,7 @@ class TableLander:
             chunks=staged,
             # The rest of a round of which a part has landed joins that part.
             mode=LoadMode.TRUNCATE if is_exchange else LoadMode.APPEND if mode is LoadMode.TRUNCATE else mode,
-            key=load_of(spec, table).upsert_key or self._landing_key(is_exchange=is_exchange),
+            key=load_of(spec, table).upsert_key or self._landing_key(decided, is_exchange=is_exchange),
             cursor=self._cursor_column,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
@@ -328,15 +328,14 @@ class TableLander:
             )
         )
 
-    def _landing_key(self, *, is_exchange: bool) -> tuple[str, ...]:
+    def _landing_key(self, decided: Decision | None, *, is_exchange: bool) -> tuple[str, ...]:
         """The key that rows land by: another one than the table's only with all rows read anew."""
-        decided = last_decision(self._catalog, self._key)
         return self._primary_key if is_exchange or decided is None or not decided.key else decided.key
 
     def _note_schema(self, landed: Landed, *, is_exchange: bool) -> None:
-        key = self._landing_key(is_exchange=is_exchange)
         history = self._catalog.schemas(self._key)
         last = Decision.from_text(history[-1].schema_json) if history else None
+        key = self._landing_key(last, is_exchange=is_exchange)
         if last is not None and (last.columns, last.key) == (landed.schema, key):
             return
         decision = Decision(

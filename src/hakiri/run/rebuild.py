@@ -171,15 +171,15 @@ def read_story(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> St
 
 
 def _schema(equipment: Equipment, spec: PipelineSpec, table: TableSpec, held: Holding | None) -> str:
-    """The table's columns with the key that its source has; without the source nobody knows what it was landed by."""
+    """The table's columns with the key that it lands by; without the source nobody knows what that was."""
     if held is None:
         return ""
     try:
-        described = describe(spec, equipment.connector(spec), None, reshapes=equipment.transforms(spec))
-        key = next(one.primary_key for one in described.facts.tables if one.spec.name == table.name)
+        alone = spec.model_copy(update={"tables": (table,)})  # another that is gone at its source is no matter here
+        (facts,) = describe(alone, equipment.connector(spec), None, reshapes=equipment.transforms(spec)).facts.tables
     except HakiriError:
         return ""
-    return Decision(columns=held.schema, key=key, reason="restored from the table's log").to_text()
+    return Decision(columns=held.schema, key=facts.primary_key, reason="restored from the table's log").to_text()
 
 
 def _held(key: TableKey, target: Target, name: str, last: int) -> Holding | None:

@@ -97,7 +97,7 @@ class _Writing(FileIO):
         self._path = path
 
     def write(self, data: object) -> int:
-        block = memoryview(data).cast("B")  # type: ignore[arg-type]
+        block = memoryview(data).cast("B")  # type: ignore[arg-type]  # typeshed: Buffer
         done = 0
         while done < len(block):  # a nearly full disk takes a part and says so
             try:

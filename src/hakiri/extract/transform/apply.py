@@ -30,7 +30,7 @@ def prepare(step: steps.Step, references: References) -> Apply:  # noqa: C901 on
             return lambda frame: frame.rename(step.columns)
         case steps.Cast():
             dtypes = {name: to_dtype(tree) for name, tree in step.dtypes.items()}
-            return lambda frame: frame.cast(dtypes, strict=step.strict)  # type: ignore[arg-type]
+            return lambda frame: frame.cast(dtypes, strict=step.strict)  # type: ignore[arg-type]  # a dict is invariant
         case steps.Drop():
             return lambda frame: frame.drop(step.columns)
         case steps.DropNulls():

@@ -159,7 +159,7 @@ class RecordedGroups:
         self._by = by
 
     def agg(self, *exprs: Any, **named: Any) -> RecordedFrame:
-        return self._frame._then(steps.GroupBy(type="group_by", by=self._by, agg=_trees(exprs, named)))  # noqa: SLF001
+        return self._frame._then(steps.GroupBy(type="group_by", by=self._by, agg=_trees(exprs, named)))  # noqa: SLF001 its own frame
 
 
 FRAME_VERBS = tuple(sorted(name for name in vars(RecordedFrame) if not name.startswith("_") and name != "plan"))
