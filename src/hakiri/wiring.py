@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
+from hakiri.catalog.open import CatalogSettings, DeltaPath, DeltaTables, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
 from hakiri.engine.jars import provide_jars
@@ -20,7 +20,7 @@ from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.hooks.registry import functions
-from hakiri.land.target import PathTarget
+from hakiri.land.target import NamedTarget, PathTarget, Target
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
@@ -46,7 +46,13 @@ if TYPE_CHECKING:
 
 def workplace(settings: Settings) -> Workplace:
     """Where the command was called, with the connectors that are installed."""
-    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=functions())
+    return Workplace(
+        cwd=settings.cwd,
+        project=settings.project,
+        connectors=registry.facts(),
+        functions=functions(),
+        look_up=settings.look_up,
+    )
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
@@ -91,11 +97,14 @@ def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapp
 
 def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
     """Where the project's catalog is. Raises UnresolvedReference, or NoLocalCatalog."""
-    section = project.spec.catalog
+    section = project.catalog
     if section.backend is CatalogBackend.POSTGRES:
         return PostgresServer(url=resolve(section.url, settings.look_up))
     is_delta = section.backend is CatalogBackend.DELTA
-    written = section.path or f"{project.spec.context.path}/{'catalog' if is_delta else 'catalog.sqlite'}"
+    schema = section.schema_name or (f"{named}_hakiri" if (named := project.context.schema_name) else None)
+    if is_delta and schema and not section.path:
+        return DeltaTables(schema)
+    written = section.path or f"{project.context.path}/{'catalog' if is_delta else 'catalog.sqlite'}"
     if "://" in written:
         raise NoLocalCatalog(path=written, backend=section.backend.value)
     path = project.root / written
@@ -106,10 +115,10 @@ def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
 def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog | None]:
     """The project's catalog, or None where nothing has made one yet: a look makes none."""
     where = catalog_settings(settings, project)
-    if not _is_there(where):
+    if not _is_there(where, settings, project):
         yield None
         return
-    catalog = open_catalog(where, clock=clock())
+    catalog = open_catalog(where, clock=clock(), spark=lambda: open_session(engine_settings(settings, project)))
     try:
         yield catalog
     finally:
@@ -123,7 +132,12 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
     Raises UnresolvedReference, NoLocalCatalog, and what opening the catalog raises.
     """
     engine = engine_settings(settings, project)
-    catalog = open_catalog(catalog_settings(settings, project), clock=clock(), sidecars=_sidecars(project))
+    catalog = open_catalog(
+        catalog_settings(settings, project),
+        clock=clock(),
+        sidecars=_sidecars(project),
+        spark=lambda: open_session(engine),
+    )
     try:
         yield Equipment(
             project=project.spec.project.name,
@@ -149,15 +163,27 @@ def close_engine() -> None:
 
 
 def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:
-    """Where a table lands: below the context's `tables/`, in a folder of its landed name."""
+    """Where a table lands, and where its rows are staged: below the context's `tables/`, by its landed name."""
     quarantine = spec.quality.quarantine.table if spec.quality.quarantine else None
-    root = f"{tables_root(project)}/{spec.landed_name(table)}"
+    name = spec.landed_name(table)
+    root = f"{tables_root(project)}/{name}"
     return Place(
-        target=PathTarget(root),
+        target=target(project, name),
         root=root,
         files=_files(root),
-        quarantine=PathTarget(f"{tables_root(project)}/{quarantine}") if quarantine else None,
+        quarantine=target(project, quarantine) if quarantine else None,
     )
+
+
+def target(project: Project, landed: str) -> Target:
+    """Where a landed name leads: to a folder of the context's `tables/`, or to a table of its schema.
+
+    A schema has no schemas in it, so `crm.users` is its table `crm_users`.
+    """
+    schema = project.context.schema_name
+    if schema is None:
+        return PathTarget(f"{tables_root(project)}/{landed}")
+    return NamedTarget((*schema.split("."), landed.replace(".", "_")))
 
 
 def _hooks(settings: Settings, project: Project, engine: EngineSettings) -> Hooks:
@@ -195,18 +221,18 @@ def ask(sql: str, tables: Mapping[str, str]) -> Answer:
 
 def tables_root(project: Project) -> str:
     """Where the Delta roots of all landed tables lie: a folder of this machine, or an address of a store."""
-    context = project.spec.context.path
+    context = project.context.path
     return f"{context.rstrip('/')}/tables" if "://" in context else str(_context_folder(project) / "tables")
 
 
 def journals(project: Project) -> Path:
     """Where runs keep their journals: with the tables, or beside the manifests where a store holds the tables."""
-    is_stored = "://" in project.spec.context.path
+    is_stored = "://" in project.context.path
     return (project.root.absolute() / ".hakiri" if is_stored else _context_folder(project)) / "journal"
 
 
 def _context_folder(project: Project) -> Path:
-    return (project.root / project.spec.context.path).absolute()
+    return (project.root / project.context.path).absolute()
 
 
 def _sidecars(project: Project) -> Sidecars:
@@ -227,10 +253,12 @@ def _files(root: str) -> Files:
     return ObjectStoreFiles(store, folder)
 
 
-def _is_there(where: CatalogSettings) -> bool:
+def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> bool:
     match where:
         case SqliteFile(path) | DeltaPath(path):
             return path.exists()
+        case DeltaTables(schema):
+            return bool(open_session(engine_settings(settings, project)).catalog.databaseExists(schema))
         case _:
             return True
 

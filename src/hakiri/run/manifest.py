@@ -17,7 +17,16 @@ from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
 from hakiri.spec.faults import guess
 from hakiri.spec.pipeline import PipelineSpec
-from hakiri.spec.read import PROJECT_FILE, Definition, Project, find_project, read_project, shown_path
+from hakiri.spec.read import (
+    PROJECT_FILE,
+    Definition,
+    Project,
+    find_project,
+    look_nowhere,
+    read_project,
+    shown_path,
+)
+from hakiri.spec.reference import LookUp
 from hakiri.spec.schema import schemas
 from hakiri.spec.write import replace_file
 
@@ -35,6 +44,7 @@ class Workplace:
     project: Path | None
     connectors: Connectors
     functions: Functions = field(default_factory=dict)
+    look_up: LookUp = field(default=look_nowhere, repr=False)
 
     def root(self) -> Path:
         """The project's folder. Raises ProjectNotFound."""
@@ -48,7 +58,13 @@ class Workplace:
 
     def read(self) -> Project:
         """The whole project, checked. Raises InvalidProject with everything that is wrong."""
-        return read_project(self.root(), connectors=self.connectors, shown_from=self.cwd, functions=self.functions)
+        return read_project(
+            self.root(),
+            connectors=self.connectors,
+            shown_from=self.cwd,
+            functions=self.functions,
+            look_up=self.look_up,
+        )
 
     def editor(self) -> Editor:
         from hakiri.spec.edit import Editor  # only a change needs what keeps comments
