@@ -74,11 +74,13 @@ MAP = {
     "engine.probe": room("errors model", "pyspark pyarrow"),
     "engine.task": room("errors model", "pyspark pyarrow"),
     "engine.databricks": room("errors model", "pyspark databricks"),
+    "engine.scope": room("errors model", "databricks"),
     "run": room(STAGES),
     "run.equipment": room(STAGES, "pyspark"),
     "settings": room(STAGES),
     "wiring": room(f"{STAGES} run settings", "databricks pyarrow"),
     "cli": room(DOOR, "typer click rich"),
+    "jobs": room(DOOR),
     "__main__": room("cli"),
     "__init__": room("extract"),
 }
