@@ -2342,7 +2342,7 @@ class ScopeUnnamed(BundleError):
         return f"job `{self.job}` needs {', '.join(self.secrets)}, and no secret scope is named"
 
     def help(self) -> str:
-        return "give the bundle's variable `secret_scope` a value, in databricks.yml or by --var"
+        return "give the variable `secret_scope` a value in databricks.yml, for every target"
 
 
 @dataclass(eq=False, kw_only=True)
