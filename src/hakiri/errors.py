@@ -132,6 +132,17 @@ HakiriError
 │   ├── ChunksLeft               HK853  chunks that were staged and did not land
 │   ├── RefreshWaits             HK854  a full refresh that could not begin
 │   └── WorkLeft                 HK859  chunks that are still to be read
+├── BundleError                  HK87x  the asset bundle, and what a workspace gives its jobs
+│   ├── BundleUnreadable         HK870  a file of the bundle that is none, or has what no job has
+│   ├── ScheduleUnfit            HK871  a time that Quartz cannot say, or does not understand
+│   ├── EntryPointUnknown        HK872  a task runs what the wheel does not have
+│   ├── EnvironmentUnknown       HK873  a task runs where the job has nothing
+│   ├── TaskGraphBroken          HK874  a task waits for one that is not there, or for itself
+│   ├── ReferenceUnknown         HK875  a parameter, a task value or a variable that nobody sets
+│   ├── LocationAdrift           HK876  a place that a development target moves away from under its trigger
+│   ├── ScopeUnnamed             HK877  a pipeline with secrets, and no scope to take them from
+│   ├── ScopeRefused             HK878  a secret scope that is not there, or not for us
+│   └── ScopeUnanswered          HK879  (retried) the workspace did not give a secret
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -2199,6 +2210,167 @@ class WorkLeft(RunError):
 
     def help(self) -> str:
         return "the run's journal says why each was given back; what has landed is safe, and the next run goes on"
+
+
+# --- Databricks --------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class BundleError(HakiriError):
+    """The asset bundle, and what a workspace gives its jobs."""
+
+
+@dataclass(eq=False, kw_only=True)
+class BundleUnreadable(BundleError):
+    """A file of the bundle that is not what a bundle is made of."""
+
+    code = "HK870"
+    file: str
+    reason: str
+
+    def message(self) -> str:
+        return f"{self.file} cannot be part of a bundle: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class ScheduleUnfit(BundleError):
+    """A schedule that Databricks cannot keep as it is meant."""
+
+    code = "HK871"
+    job: str
+    schedule: str
+    reason: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return f"job `{self.job}` cannot run at `{self.schedule}`: {self.reason}"
+
+    def help(self) -> str | None:
+        return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class TaskError(BundleError):
+    """What is wrong with one task of one job."""
+
+    job: str
+    task: str
+
+    def subject(self) -> str:
+        return f"task `{self.task}` of job `{self.job}`"
+
+
+@dataclass(eq=False, kw_only=True)
+class EntryPointUnknown(TaskError):
+    """A task that runs what the wheel does not have."""
+
+    code = "HK872"
+    entry_point: str
+    known: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"{self.subject()} runs `{self.entry_point}`, which is no entry point of the wheel"
+
+    def help(self) -> str:
+        return f"the wheel has {', '.join(self.known) or 'none'}"
+
+
+@dataclass(eq=False, kw_only=True)
+class EnvironmentUnknown(TaskError):
+    """A task that runs where the job has nothing to run it in."""
+
+    code = "HK873"
+    key: str
+    known: tuple[str, ...]
+
+    def message(self) -> str:
+        where = f"in `{self.key}`, which the job does not define" if self.key else "nowhere: it names no compute"
+        return f"{self.subject()} runs {where}"
+
+    def help(self) -> str:
+        return f"the job has {', '.join(self.known) or 'no environments and no clusters'}"
+
+
+@dataclass(eq=False, kw_only=True)
+class TaskGraphBroken(TaskError):
+    """A task that could never be started, or that two of the job share a name with."""
+
+    code = "HK874"
+    reason: str
+
+    def message(self) -> str:
+        return f"{self.subject()} {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class ReferenceUnknown(BundleError):
+    """A reference to what nobody sets."""
+
+    code = "HK875"
+    where: str
+    reference: str
+    reason: str
+
+    def message(self) -> str:
+        return f"{self.where} refers to `{self.reference}`: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class LocationAdrift(BundleError):
+    """A place that is spelt out, where a development target gives it another name."""
+
+    code = "HK876"
+    job: str
+    url: str
+
+    def message(self) -> str:
+        return f"the file-arrival trigger of job `{self.job}` watches `{self.url}`, which a development target renames"
+
+    def help(self) -> str:
+        return "write it as `${resources.volumes.NAME.volume_path}/...`, which follows the name"
+
+
+@dataclass(eq=False, kw_only=True)
+class ScopeUnnamed(BundleError):
+    """A pipeline whose secrets have nowhere to come from."""
+
+    code = "HK877"
+    job: str
+    secrets: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"job `{self.job}` needs {', '.join(self.secrets)}, and no secret scope is named"
+
+    def help(self) -> str:
+        return "give the variable `secret_scope` a value in databricks.yml, for every target"
+
+
+@dataclass(eq=False, kw_only=True)
+class ScopeRefused(BundleError):
+    """A secret scope that is not there, or not for us."""
+
+    code = "HK878"
+    scope: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the secret scope `{self.scope}` cannot be read: {self.reason}"
+
+    def help(self) -> str:
+        return "whoever the job runs as needs READ on the scope; `databricks secrets list-acls SCOPE` shows who has it"
+
+
+@dataclass(eq=False, kw_only=True)
+class ScopeUnanswered(BundleError):
+    """The workspace did not answer when it was asked for a secret."""
+
+    code = "HK879"
+    recovery = Recovery.RETRY
+    scope: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the workspace did not give a secret of the scope `{self.scope}`: {self.reason}"
 
 
 # --- ours --------------------------------------------------------------------------------------

@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hakiri.errors import UnresolvedReference, conceal
+from hakiri.errors import ScopeRefused, UnresolvedReference, conceal
 from hakiri.spec.reference import Reference
+
+if TYPE_CHECKING:
+    from hakiri.engine.scope import SecretScope
+
+SCOPE = "HAKIRI_SECRET_SCOPE"
+"""Names the Databricks secret scope that holds what the environment does not."""
 
 
 @dataclass(frozen=True)
@@ -21,16 +29,32 @@ class Settings:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def look_up(self, reference: Reference) -> str:
-        """The value behind a reference; a secret's is concealed from all output from then on.
+        """The value behind a reference: of the environment, or a secret's of the scope.
 
-        Raises UnresolvedReference.
+        A secret's is concealed from all output from then on. Raises UnresolvedReference and what a scope raises.
         """
         value = self.environment.get(reference.name)
+        tried = [f"the environment variable {reference.name}"]
+        if value is None and reference.kind == "secret" and self._scope is not None:
+            value = self._scope.read(reference.name)
+            tried.append(f"the secret {reference.name} of the scope {self._scope.name}")
         if value is None:
-            raise UnresolvedReference(reference=str(reference), tried=(f"the environment variable {reference.name}",))
+            raise UnresolvedReference(reference=str(reference), tried=tuple(tried))
         if reference.kind == "secret":
             conceal(value)
         return value
+
+    @cached_property
+    def _scope(self) -> SecretScope | None:
+        name = self.environment.get(SCOPE)
+        if not name:
+            return None
+        # Loaded where a scope is named: outside a workspace nobody has one.
+        try:
+            from hakiri.engine.scope import SecretScope
+        except ImportError as cause:
+            raise ScopeRefused(scope=name, reason="databricks-sdk is not installed") from cause
+        return SecretScope(name)
 
 
 def from_environment(*, project: Path | None = None, verbose: bool = False) -> Settings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from hakiri.engine.java import find_java
 from hakiri.engine.probe import STEPS, probe
 from hakiri.engine.session import choose_kind, close_session, open_session
 from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
+from hakiri.engine.task_values import TaskValue
+from hakiri.engine.task_values import publish as publish_values
 from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
@@ -26,6 +29,7 @@ from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
+from hakiri.run.gc import Collected, collect
 from hakiri.run.manifest import Workplace
 from hakiri.run.node import Node
 from hakiri.run.query import table_paths
@@ -157,9 +161,35 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
         catalog.close()
 
 
+def collect_leavings(
+    settings: Settings, project: Project, *, retention: timedelta, is_rehearsal: bool = False
+) -> Collected:
+    """Remove what attempts that did not win have left behind; nothing where no catalog says what has won.
+
+    Raises RetentionUnfit, CatalogBehind and CatalogError. A repeat removes what has grown old since.
+    """
+    with existing_catalog(settings, project) as catalog:
+        if catalog is None:
+            return Collected()
+        return collect(
+            catalog,
+            project.spec.project.name,
+            [one.spec for one in project.pipelines.values()],
+            place=partial(place, project),
+            now=clock().now(),
+            retention=retention,
+            is_rehearsal=is_rehearsal,
+        )
+
+
 def close_engine() -> None:
     """Stop the session of this process, if it has one of its own, and with it whatever still runs there."""
     close_session()
+
+
+def publish(values: Mapping[str, TaskValue]) -> None:
+    """Tell the later tasks of this job, where this process is a task of one. Raises SessionFailed."""
+    publish_values(values)
 
 
 def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:

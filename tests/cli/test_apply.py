@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hakiri.cli.apply import EXIT_STOPPED, exit_code
-from hakiri.cli.codes import EXIT_CODES
 from hakiri.errors import Bug, ChunksFailed, HakiriError, PlanChanged, Recovery, SourceUnreachable
+from hakiri.model.exit_codes import EXIT_CODES, EXIT_STOPPED
 from hakiri.model.ledger import RunStatus
+from hakiri.run.leaving import exit_code
 from hakiri.run.pipeline import Result
 
 WELL = Result("well", "r0", RunStatus.SUCCEEDED)

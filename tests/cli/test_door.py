@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Hakiri
-from hakiri.cli.door import EXIT_CODES
 from hakiri.errors import Recovery
+from hakiri.model.exit_codes import EXIT_CODES
 
 HEAVY = {
     "pyspark",

@@ -45,7 +45,7 @@ FINISH = "    finished = self._catalog.finish_landing(landing, version=landed.ve
 SEALING = "hakiri.stage.seal:seal"
 CARRY_OUT = "hakiri.run.landing:TableLander._carry_out"
 RECORD = "hakiri.run.landing:TableLander._record"
-ALL_DONE = "hakiri.run.pipeline:_Conduct._require_all_done"
+ALL_DONE = "hakiri.run.pipeline:Conduct._require_all_done"
 IN_ORDER = (f"{SEAL}::test_the_order_of_durable_writes",)
 
 MUTANTS = {
@@ -167,7 +167,7 @@ MUTANTS = {
     ),
     "a failure that exits 0": Mutant(
         "G10",
-        (Edit("hakiri.cli.apply:exit_code", "0 if is_well else EXIT_CODES[Recovery.REPORT]", "0"),),
+        (Edit("hakiri.run.leaving:exit_code", "0 if is_well else EXIT_CODES[Recovery.REPORT]", "0"),),
         ("tests/cli/test_apply.py::test_a_run_that_did_not_succeed_is_no_success_even_without_an_error[failed]",),
     ),
     "work left that nobody tells of": Mutant(

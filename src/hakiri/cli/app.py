@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hakiri.cli import catalog, pipeline, transform
+from hakiri.cli import bundle, catalog, pipeline, transform
 from hakiri.cli.options import (
     FullRefreshOption,
     JsonOption,
@@ -31,6 +31,7 @@ app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(schema_app, name="schema")
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(transform.app, name="transform")
+app.add_typer(bundle.app, name="bundle")
 
 
 def _leave(code: int) -> None:

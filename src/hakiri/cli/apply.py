@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from hakiri.cli import progress
-from hakiri.cli.codes import EXIT_CODES
 from hakiri.cli.output import plain, say, say_error, say_json
 from hakiri.cli.told import many
-from hakiri.errors import Recovery
 from hakiri.errors import as_json as facts
 from hakiri.model.ledger import RunStatus
 from hakiri.run.apply import apply
+from hakiri.run.leaving import exit_code
 from hakiri.run.manifest import choose_pipelines
 from hakiri.run.pipeline import Result, Wish
 from hakiri.run.plan import read_sealed
-from hakiri.run.stopping import Stop
+from hakiri.run.stopping import Stop, interruptible
 from hakiri.settings import from_environment
 from hakiri.wiring import close_engine, equipment, workplace
-
-EXIT_STOPPED = 130
-_MOST_PRESSING = (Recovery.REPORT, Recovery.FIX, Recovery.RETRY, Recovery.YIELD)
 
 
 def apply_project(
@@ -48,7 +39,7 @@ def apply_project(
     stop = Stop()
     with (
         equipment(settings, found) as parts,
-        _interruptible(stop),
+        interruptible(stop),
         progress.show(parts.clock, enabled=not as_json) as listener,
     ):
         results = apply(parts, specs, wish=wish, stop=stop, listener=listener)
@@ -59,37 +50,6 @@ def apply_project(
     else:
         _tell(results)
     return exit_code(results)
-
-
-def exit_code(results: Sequence[Result]) -> int:
-    """0 where every run left nothing undone (G10), 130 for a stop, else by what the most pressing error asks for.
-
-    A run that did not succeed and has no error to show is a bug of ours.
-    """
-    if any(result.status is RunStatus.STOPPED for result in results):
-        return EXIT_STOPPED
-    needs = {error.recovery for result in results for error in result.errors}
-    is_well = all(result.status is RunStatus.SUCCEEDED for result in results)
-    unexplained = 0 if is_well else EXIT_CODES[Recovery.REPORT]
-    return next((EXIT_CODES[recovery] for recovery in _MOST_PRESSING if recovery in needs), unexplained)
-
-
-@contextmanager
-def _interruptible(stop: Stop) -> Iterator[None]:
-    """The first Ctrl-C asks for a stop; the second ends the process at once, which is safe as any crash is."""
-
-    def interrupt(number: int, _frame: FrameType | None) -> None:
-        if stop.is_asked:
-            os._exit(128 + number)
-        stop.ask()
-        sys.stderr.write("stopping: chunks under way are given back; once more to stop at once\n")
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _tell(results: Sequence[Result]) -> None:

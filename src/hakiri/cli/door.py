@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 from hakiri.cli.app import app
-from hakiri.cli.codes import EXIT_CODES
-from hakiri.errors import Bug, HakiriError, mask, render
+from hakiri.errors import HakiriError, render
 from hakiri.errors import as_json as facts
+from hakiri.model.exit_codes import EXIT_CODES
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -52,17 +51,11 @@ def _report(error: HakiriError, *, as_json: bool) -> int:
     return EXIT_CODES[error.recovery]
 
 
-def _as_bug(unforeseen: Exception) -> Bug:
+def _as_bug(unforeseen: Exception) -> HakiriError:
+    from hakiri.run.leaving import as_bug
     from hakiri.wiring import log_folder
 
-    log = log_folder() / f"bug-{os.getpid()}.log"
-    shown: str | None = str(log)
-    try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_text(mask("".join(traceback.format_exception(unforeseen))), encoding="utf-8")
-    except OSError:
-        shown = None
-    return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen), log=shown)
+    return as_bug(unforeseen, log_folder())
 
 
 def _close_output() -> None:

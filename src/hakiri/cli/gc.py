@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_json
 from hakiri.cli.told import amount, size
-from hakiri.run.gc import Collected, collect, parse_retention
+from hakiri.run.gc import Collected, parse_retention
 from hakiri.settings import from_environment
-from hakiri.wiring import clock, existing_catalog, place, workplace
+from hakiri.wiring import collect_leavings, workplace
 
 
 def collect_leftovers(project: Path | None, *, retention: str, is_rehearsal: bool, as_json: bool) -> None:
     kept_for = parse_retention(retention)
     settings = from_environment(project=project)
     found = workplace(settings).read()
-    specs = [one.spec for one in found.pipelines.values()]
-    with existing_catalog(settings, found) as catalog:
-        # Without a catalog nobody knows what has won, so nothing goes.
-        collected = Collected() if catalog is None else collect(
-            catalog,
-            found.spec.project.name,
-            specs,
-            place=partial(place, found),
-            now=clock().now(),
-            retention=kept_for,
-            is_rehearsal=is_rehearsal,
-        )  # fmt: skip
+    collected = collect_leavings(settings, found, retention=kept_for, is_rehearsal=is_rehearsal)
     if as_json:
         say_json(_as_json(collected, retention=retention, is_rehearsal=is_rehearsal))
     else:

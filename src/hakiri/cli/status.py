@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from hakiri.cli.codes import EXIT_CODES
 from hakiri.cli.output import console, plain, say, say_error, say_json, say_table, table_of
 from hakiri.cli.told import amount, at, span
 from hakiri.model.clock import Clock
+from hakiri.model.exit_codes import EXIT_CODES
 from hakiri.run import status as verb
 from hakiri.run.manifest import find_pipeline
 from hakiri.settings import from_environment

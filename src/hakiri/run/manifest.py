@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +104,14 @@ def choose_pipelines(project: Project, names: Sequence[str]) -> list[PipelineSpe
     Raises PipelineNotFound.
     """
     return [find_pipeline(project, name).spec for name in dict.fromkeys(names or project.pipelines)]
+
+
+def relocate(project: Project, path: str) -> Project:
+    """The project with its tables and its state somewhere else, as a workspace has it; as it is, for an empty path."""
+    if not path:
+        return project
+    context = project.spec.context.model_copy(update={"path": path})
+    return replace(project, spec=project.spec.model_copy(update={"context": context}))
 
 
 def spell_out(definition: Definition) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from hakiri.errors import (
     BackwardMove,
@@ -25,6 +26,7 @@ from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
 from hakiri.plan.drift import refusal, schema_changes
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint
+from hakiri.plan.knobs import Knobs
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
 from hakiri.run.budget import Quota
@@ -38,7 +40,7 @@ from hakiri.run.landed import require_landed
 from hakiri.run.landing import TableLander, TableLanding
 from hakiri.run.landings import PipelineLandings, tell_refused
 from hakiri.run.stopping import Stop
-from hakiri.run.work import Source, Work, release_dead_leases
+from hakiri.run.work import OnStaged, Source, Work, release_dead_leases
 from hakiri.spec.pipeline import PipelineSpec
 
 _RECENT_RUNS = 20
@@ -99,6 +101,19 @@ def run_pipeline(
 
     A repeat does what has come since, which may be nothing.
     """
+    return conducted(equipment, spec, partial(Conduct, wish=wish), heartbeat=heartbeat, stop=stop, listener=listener)
+
+
+def conducted(
+    equipment: Equipment,
+    spec: PipelineSpec,
+    conduct: Callable[[Errand], Conduct],
+    *,
+    heartbeat: Heartbeat,
+    stop: Stop,
+    listener: Listener | None = None,
+) -> Result:
+    """The same for whatever way to conduct a run, with a run of its own in the catalog and a journal."""
     run = Run(new_run(equipment.clock), spec.id, RunStatus.RUNNING, equipment.clock.now())
     try:
         with Journal(
@@ -107,17 +122,17 @@ def run_pipeline(
             errand = Errand(
                 equipment=equipment, spec=spec, run=run.run, journal=journal, stop=stop, heartbeat=heartbeat
             )
-            return _recorded(errand, run, wish)
+            return _recorded(errand, run, conduct)
     except HakiriError as error:
         return Result(spec.id, run.run, RunStatus.FAILED, errors=(error,))
 
 
-def _recorded(errand: Errand, run: Run, wish: Wish) -> Result:
+def _recorded(errand: Errand, run: Run, conducting: Callable[[Errand], Conduct]) -> Result:
     catalog, clock = errand.equipment.catalog, errand.equipment.clock
     errand.patiently("dead runs", lambda: _end_dead_runs(errand))
     errand.journal.record(EventKind.RUN_STARTED, node=str(errand.equipment.node))
     errand.patiently("record of the run", lambda: catalog.record_run(run))
-    conduct = _Conduct(errand, wish)
+    conduct = conducting(errand)
     try:
         conduct.carry_out()
     except HakiriError as error:
@@ -158,7 +173,9 @@ def _node_of(equipment: Equipment, run: Run) -> str:
 
 
 @dataclass
-class _Conduct:
+class Conduct:
+    """What one run does, and what came of it. A run of one step alone does less (run/steps.py)."""
+
     errand: Errand
     wish: Wish
     errors: list[HakiriError] = field(default_factory=list)
@@ -177,6 +194,8 @@ class _Conduct:
     """Tables that cannot take what their source has come to."""
     reshapes: Mapping[str, Reshape] = field(default_factory=dict)
     overtaken: PlanChanged | None = None
+    has_resumed: bool = False
+    """Whether the look found a round that was left open, so that nobody has looked at the source since."""
     hooks: dict[str, TableHooks] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -215,6 +234,10 @@ class _Conduct:
         if self.overtaken is not None:
             raise self.overtaken
         self.is_done = not self.errand.stop.is_asked
+        self._conclude()
+
+    def _conclude(self) -> None:
+        """G10, and what follows from all being done."""
         self._require_all_done()
         self.errand.patiently("phase", self._settle_phase)
         if self.landings:
@@ -222,16 +245,28 @@ class _Conduct:
 
     def _pass(self, connector: Connector) -> bool:
         """Do what one look finds; whether another look may find more."""
+        found = self._plan(connector)
+        if found is None:
+            return self.overtaken is not None  # another planner was faster: its round is the one to work on
+        gathered, plan = found
+        has_more = self._do(connector, gathered, plan.knobs, chunks=sum(table.counts.open for table in plan.tables))
+        return self._may_look_again(has_more=has_more or self.has_resumed)
+
+    def _may_look_again(self, *, has_more: bool) -> bool:
+        return has_more and not (self.errand.stop.is_asked or self.is_tick_over or self.errors)
+
+    def _plan(self, connector: Connector) -> tuple[Gathered, PipelinePlan] | None:
+        """What one look finds, once the catalog has it; None where that is nothing, or another planner was faster."""
         self.overtaken = None
         if self.errand.stop.is_asked:
-            return False
+            return None
         gathered = self.errand.patiently("look at the source", lambda: self._look(connector))
         gathered = replace(gathered, facts=self._without_refused(gathered.facts))
         plan = make_plan([gathered.facts])
         pipeline = plan.pipelines[0]
         self._tell(pipeline)
         if not pipeline.has_work:
-            return False
+            return None
         knobs, catalog = pipeline.knobs, self.errand.equipment.catalog
         known = Pipeline(pipeline.pipeline, knobs.parallelism.value, knobs.max_attempts.value)
         self.errand.patiently("registration", lambda: catalog.register(known))
@@ -239,14 +274,13 @@ class _Conduct:
             self.errand.patiently("plan", lambda: catalog.add_chunks(plan.new_chunks))
         except PlanChanged as overtaken:
             self.overtaken = overtaken
-            return True  # another planner was faster: its round is the one to work on
+            return None
         passing(Boundary.PLANNED)
         if pipeline.move is not None and not (self.refused and pipeline.move.after == Phase.STREAMING):
             self._move(Phase(pipeline.move.before), Phase(pipeline.move.after))
-        has_resumed = any(table.counts.open - table.counts.failed > table.counts.new for table in pipeline.tables)
-        self.is_refreshed |= self.wish.is_full_refresh and not has_resumed and not _is_stuck(pipeline)
-        has_more = self._do(connector, gathered, pipeline) or has_resumed
-        return has_more and not (self.errand.stop.is_asked or self.is_tick_over or self.errors)
+        self.has_resumed = any(table.counts.open - table.counts.failed > table.counts.new for table in pipeline.tables)
+        self.is_refreshed |= self.wish.is_full_refresh and not self.has_resumed and not _is_stuck(pipeline)
+        return gathered, pipeline
 
     def _without_refused(self, facts: PipelineFacts) -> PipelineFacts:
         """The tables that can take what their source has come to; of the others nothing is planned or landed."""
@@ -260,16 +294,9 @@ class _Conduct:
         return replace(facts, tables=tuple(table for table in facts.tables if table.spec.name not in self.refused))
 
     def _look(self, connector: Connector) -> Gathered:
-        """What a cut-off worker left unrecorded or uncalled is seen to first, so that the look sees it.
-
-        Raises TableMovedBack.
-        """
+        """Raises TableMovedBack."""
         errand = self.errand
-        for table in errand.spec.tables:
-            TableLander(errand, table, hooks=self.hooks[table.name]).settle()
-            self.hooks[table.name].after()
-        if not self.wish.is_full_refresh:
-            require_landed(errand.equipment.catalog, errand.spec, errand.equipment.place)
+        self._catch_up()
         gathered = gather(
             errand.spec,
             connector,
@@ -282,7 +309,19 @@ class _Conduct:
             check_unmoved(self.wish.sealed.of(errand.spec.id), fingerprint([gathered.facts]))
         return gathered
 
-    def _do(self, connector: Connector, gathered: Gathered, plan: PipelinePlan) -> bool:
+    def _catch_up(self) -> None:
+        """What a cut-off worker left unrecorded or uncalled is seen to first, so that a look sees it.
+
+        Raises TableMovedBack.
+        """
+        errand = self.errand
+        for table in errand.spec.tables:
+            TableLander(errand, table, hooks=self.hooks[table.name]).settle()
+            self.hooks[table.name].after()
+        if not self.wish.is_full_refresh:
+            require_landed(errand.equipment.catalog, errand.spec, errand.equipment.place)
+
+    def _do(self, connector: Connector, gathered: Gathered, knobs: Knobs, *, chunks: int) -> bool:
         """Work and land; whether something came up that another look has to see to."""
         self.landers = {
             table.spec.name: TableLander(
@@ -296,28 +335,45 @@ class _Conduct:
             )
             for table in gathered.facts.tables
         }
-        knobs, landings = plan.knobs, PipelineLandings(self.errand, self.landers)
-        self.quota = self.quota or Quota(
-            knobs.rate_budget.value, knobs.max_chunks_per_tick.value, self.errand.equipment.clock
-        )
+        landings = PipelineLandings(self.errand, self.landers)
         with ExitStack() as stack:
             stack.callback(self._collect, landings)
             stack.enter_context(landings)
-            if isinstance(connector, Pinnable) and sum(table.counts.open for table in plan.tables) > 1:
-                # One moment for all the chunks that this process reads.
-                pinning = connector
-                connector = self.errand.patiently("pin", lambda: stack.enter_context(pinning.pin()))
-            source = Source(connector, gathered.schemas, self.reshapes)
-            work = Work(self.errand, source, knobs, quota=self.quota, on_staged=landings.hear)
-            try:
-                work.carry_out()
-                landings.finish()
-            finally:
-                self.is_tick_over = work.is_tick_over
-                self.left_running |= work.left_running
-                self.rows_read += work.rows_read
-                self.bytes += work.bytes
-        return work.saw_gone or landings.has_reread
+            saw_gone = self._work(
+                stack, connector, gathered, knobs, chunks=chunks, on_staged=landings.hear, after=landings.finish
+            )
+        return saw_gone or landings.has_reread
+
+    def _work(
+        self,
+        stack: ExitStack,
+        connector: Connector,
+        gathered: Gathered,
+        knobs: Knobs,
+        *,
+        chunks: int,
+        on_staged: OnStaged,
+        after: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Read what there is to read, and what comes after; whether something that was planned was not there."""
+        self.quota = self.quota or Quota(
+            knobs.rate_budget.value, knobs.max_chunks_per_tick.value, self.errand.equipment.clock
+        )
+        if isinstance(connector, Pinnable) and chunks > 1:
+            # One moment for all the chunks that this process reads.
+            pinning = connector
+            connector = self.errand.patiently("pin", lambda: stack.enter_context(pinning.pin()))
+        source = Source(connector, gathered.schemas, self.reshapes)
+        work = Work(self.errand, source, knobs, quota=self.quota, on_staged=on_staged)
+        try:
+            work.carry_out()
+            after()
+        finally:
+            self.is_tick_over = work.is_tick_over
+            self.left_running |= work.left_running
+            self.rows_read += work.rows_read
+            self.bytes += work.bytes
+        return work.saw_gone
 
     def _collect(self, landings: PipelineLandings) -> None:
         self.landings += landings.done

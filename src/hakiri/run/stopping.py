@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event
+from types import FrameType
 
 from hakiri.errors import NotWritable
 from hakiri.model.clock import Clock
@@ -35,6 +40,24 @@ class Stop:
             clock.sleep(step)
             seconds -= step
         return self.is_asked
+
+
+@contextmanager
+def interruptible(stop: Stop) -> Iterator[None]:
+    """The first Ctrl-C asks for a stop; the second ends the process at once, which is safe as any crash is."""
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if stop.is_asked:
+            os._exit(128 + number)
+        stop.ask()
+        sys.stderr.write("stopping: chunks under way are given back; once more to stop at once\n")
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -19,6 +16,7 @@ from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut, Hook
 from hakiri.land.hooks.databricks import WorkspaceViews
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
+from workspaces import answering
 
 CALL = HookCall(project="p", table=TableKey("shop", "orders"), name="orders", hook="post_hook[0]", number=7, version=9)
 
@@ -44,35 +42,14 @@ class Workspace:
 def workspace() -> Iterator[Workspace]:
     here = Workspace()
 
-    class Answering(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self._answer(json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}"))
+    def answer(method: str, path: str, body: Any) -> tuple[int, Any] | None:
+        if "/statements" not in path:
+            return None
+        here.asked.append((method, path, body))
+        return here.answers.pop(0) if len(here.answers) > 1 else here.answers[0]
 
-        def do_GET(self) -> None:
-            self._answer(None)
-
-        def _answer(self, body: Any) -> None:
-            if "/statements" not in self.path:  # the client looks around first
-                self.send_response(404)
-                self.end_headers()
-                return
-            here.asked.append((self.command, self.path, body))
-            status, said = here.answers.pop(0) if len(here.answers) > 1 else here.answers[0]
-            told = json.dumps(said).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(told)))
-            self.end_headers()
-            self.wfile.write(told)
-
-        def log_message(self, *_args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        here.url = f"http://127.0.0.1:{server.server_port}"
-        Thread(target=server.serve_forever, daemon=True).start()
+    with answering(answer) as here.url:
         yield here
-        server.shutdown()
 
 
 def refresh(workspace: Workspace, *, warehouse: str | None = "w1") -> None:

@@ -1,0 +1,1 @@
+"""Manifests become the jobs of a Databricks asset bundle, and what the bundle names is there."""

@@ -1,0 +1,99 @@
+"""The bundle as it would be deployed: what stands in its files, and the jobs of its project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hakiri.bundle.job import Document
+from hakiri.bundle.resources import jobs_of
+from hakiri.errors import BundleUnreadable
+from hakiri.spec.read import Project
+
+BUNDLE_FILE = "databricks.yml"
+
+Resources = dict[str, dict[str, Document]]
+"""By kind, and by name in the bundle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Everything a deployment is made of."""
+
+    variables: Mapping[str, Document]
+    targets: Mapping[str, Document]
+    resources: Resources
+    secrets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the jobs of pipelines need, by job."""
+
+    @property
+    def jobs(self) -> dict[str, Document]:
+        return self.resources.get("jobs", {})
+
+    def value(self, variable: str, target: str | None = None) -> str:
+        """What a variable stands for in a target; empty where nothing is set."""
+        overridden = (self.targets.get(target or "", {}) or {}).get("variables") or {}
+        said = overridden.get(variable, (self.variables.get(variable) or {}).get("default"))
+        return str(said.get("default", "") if isinstance(said, dict) else "" if said is None else said)
+
+
+def read_bundle(project: Project) -> Bundle:
+    """The bundle above a project. Raises BundleUnreadable, ScheduleUnfit and PipelineNotFound."""
+    root = _root(project.root)
+    document = _document(root / BUNDLE_FILE)
+    resources: Resources = {}
+    for file in _files(root, document):
+        for kind, found in (_document(file).get("resources") or {}).items():
+            resources.setdefault(kind, {}).update(_named(file, kind, found, known=resources.get(kind, {})))
+    bundle = Bundle(document.get("variables") or {}, document.get("targets") or {}, resources)
+    made = jobs_of(project, node_type=bundle.value("node_type"), names=bundle.value("pipelines"))
+    jobs = resources.setdefault("jobs", {})
+    jobs.update(_named(project.root, "jobs", made, known=jobs))
+    specs = (one.spec for one in project.pipelines.values())
+    return replace(bundle, secrets={name: spec.secrets for spec in specs if (name := f"hakiri_{spec.id}") in made})
+
+
+def as_yaml(resources: Mapping[str, Any]) -> str:
+    """Resources as a file of the bundle has them."""
+    return str(yaml.safe_dump({"resources": dict(resources)}, sort_keys=False, allow_unicode=True, width=120))
+
+
+def _root(start: Path) -> Path:
+    for folder in (start, *start.parents):
+        if (folder / BUNDLE_FILE).is_file():
+            return folder
+    reason = "there is none in the project's folder, nor above it"
+    raise BundleUnreadable(file=BUNDLE_FILE, reason=reason)
+
+
+def _files(root: Path, document: Document) -> Iterator[Path]:
+    yield root / BUNDLE_FILE
+    for pattern in document.get("include") or ():
+        found = sorted(root.glob(str(pattern)))
+        if not found:
+            raise BundleUnreadable(file=BUNDLE_FILE, reason=f"`include: {pattern}` finds no file")
+        yield from found
+
+
+def _document(file: Path) -> Document:
+    try:
+        read = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as cause:
+        raise BundleUnreadable(file=file.name, reason=type(cause).__name__) from cause
+    except yaml.YAMLError as cause:
+        raise BundleUnreadable(file=file.name, reason=" ".join(str(cause).split())) from cause
+    if not isinstance(read, dict):
+        raise BundleUnreadable(file=file.name, reason="it is no mapping of keys to values")
+    return read
+
+
+def _named(file: Path, kind: str, found: Any, *, known: Mapping[str, Document]) -> dict[str, Document]:
+    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+        raise BundleUnreadable(file=file.name, reason=f"`resources.{kind}` is no mapping of names to resources")
+    if twice := sorted(found.keys() & known.keys()):
+        raise BundleUnreadable(file=file.name, reason=f"`{twice[0]}` is defined a second time")
+    return found

@@ -1,0 +1,164 @@
+"""Each pipeline of a project is a job: one task plans, a few read, one lands, at the times of the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from hakiri.bundle.start import scheduled, triggered
+from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.schedule import Every
+
+Document = dict[str, Any]
+"""What a resource is, in the words of the bundle."""
+
+PLANNED_VALUES = ("chunks", "has_work", "resumed", "workers")
+"""What `hakiri-plan` tells the tasks after it."""
+PACKAGE = "hakiri"
+WHEEL = "dist/*.whl"
+"""Where the bundle builds it, from the bundle's root: that is where paths of Python resources begin."""
+_COMPUTE = "default"
+_LONGEST_SECONDS = 24 * 3600
+_LATE_SECONDS = 4 * 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compute:
+    """What the tasks run on: serverless, or clusters of their own with this kind of machine."""
+
+    node_type: str = ""
+    requirements: tuple[str, ...] = ()
+    """What a task needs beside the wheel."""
+
+    def of_job(self) -> Document:
+        """The part of a job that says so."""
+        if not self.node_type:
+            spec = {"environment_version": "4", "dependencies": [WHEEL, *self.requirements]}
+            return {"environments": [{"environment_key": _COMPUTE, "spec": spec}]}
+        cluster = {
+            "spark_version": "17.3.x-scala2.13",
+            "node_type_id": self.node_type,
+            "autoscale": {"min_workers": 1, "max_workers": 4},
+            "data_security_mode": "SINGLE_USER",
+        }
+        return {"job_clusters": [{"job_cluster_key": _COMPUTE, "new_cluster": cluster}]}
+
+    def of_task(self) -> Document:
+        """The part of a task that says so."""
+        if not self.node_type:
+            return {"environment_key": _COMPUTE}
+        libraries = [{"whl": WHEEL}, *({"pypi": {"package": one}} for one in self.requirements)]
+        return {"job_cluster_key": _COMPUTE, "libraries": libraries}
+
+
+def pipeline_jobs(project: str, specs: Sequence[PipelineSpec], compute: Compute) -> dict[str, Document]:
+    """The jobs of these pipelines by their names in the bundle. Raises ScheduleUnfit."""
+    return {name: job for spec in specs for name, job in _jobs(project, spec, compute)}
+
+
+def _jobs(project: str, spec: PipelineSpec, compute: Compute) -> Iterator[tuple[str, Document]]:
+    """The pipeline's job, and one for each further thing that starts it: a job has one such thing of its own."""
+    name = f"hakiri_{spec.id}"
+    starts = [scheduled(name, spec.schedule, spec.timezone)] if spec.schedule else []
+    starts += [triggered(name, trigger) for trigger in spec.triggers]
+    yield name, {**_job(project, spec, name, compute), **(starts[0] if starts else {})}
+    for number, start in enumerate(starts[1:], start=2):
+        begun = {"task_key": "run", "run_job_task": {"job_id": f"${{resources.jobs.{name}.id}}"}}
+        further = {**_frame(project, spec, f"{name}_start_{number}"), "tasks": [begun]}
+        yield f"{name}_start_{number}", {**further, **start}
+
+
+def _frame(project: str, spec: PipelineSpec, name: str) -> Document:
+    told = ["${var.notification_email}"]
+    return {
+        "name": name,
+        "description": f"Lands {', '.join(spec.landed_name(table) for table in spec.tables)}"[:_LONGEST_DESCRIPTION],
+        "max_concurrent_runs": 1,
+        "queue": {"enabled": True},
+        "tags": {"hakiri_project": project, "hakiri_pipeline": spec.id, "hakiri_connector": spec.source.connector},
+        "email_notifications": {"on_failure": told, "on_duration_warning_threshold_exceeded": told},
+    }
+
+
+_LONGEST_DESCRIPTION = 1_000
+
+
+def _job(project: str, spec: PipelineSpec, name: str, compute: Compute) -> Document:
+    late = {"metric": "RUN_DURATION_SECONDS", "op": "GREATER_THAN", "value": _late_seconds(spec)}
+    return {
+        **_frame(project, spec, name),
+        "timeout_seconds": _LONGEST_SECONDS,
+        "health": {"rules": [late]},
+        "parameters": [{"name": "full_refresh", "default": "false"}, {"name": "retry_failed", "default": "false"}],
+        "tasks": _tasks(spec, compute),
+        **compute.of_job(),
+    }
+
+
+def _late_seconds(spec: PipelineSpec) -> int:
+    """From when on a run is late: when the next one would begin, an hour at the least."""
+    if not isinstance(spec.schedule, Every):
+        return _LATE_SECONDS
+    return int(min(max(spec.schedule.interval, timedelta(hours=1)).total_seconds(), _LONGEST_SECONDS))
+
+
+def _tasks(spec: PipelineSpec, compute: Compute) -> list[Document]:
+    refresh = ("--full-refresh", "{{job.parameters.full_refresh}}")
+    retry = ("--retry-failed", "{{job.parameters.retry_failed}}")
+    planned = [*refresh, *retry, "--max-workers", "${var.max_workers}"]
+    landed = [*refresh, "--resumed", "{{tasks.plan.values.resumed}}"]
+    anything = {"left": "{{tasks.plan.values.has_work}}", "op": "EQUAL_TO", "right": "true"}
+    return [
+        _task("plan", "hakiri-plan", spec, compute, planned, hours=1),
+        {"task_key": "anything", "depends_on": [{"task_key": "plan"}], "condition_task": anything},
+        {**_extract(spec, compute), "depends_on": [{"task_key": "anything", "outcome": "true"}]},
+        {
+            **_task("land", "hakiri-land", spec, compute, landed, hours=6),
+            "depends_on": [{"task_key": "extract"}],
+        },
+    ]
+
+
+def _extract(spec: PipelineSpec, compute: Compute) -> Document:
+    """One reader, or as many as the planner finds the plan worth."""
+    asked = spec.backfill
+    if asked.rate_budget or asked.max_chunks_per_tick or asked.parallelism == 1:
+        return _task("extract", "hakiri-extract", spec, compute, (), hours=12)
+    reader = _task("extract_worker", "hakiri-extract", spec, compute, (), hours=12)
+    inputs, most = "{{tasks.plan.values.workers}}", _MOST_AT_ONCE
+    return {"task_key": "extract", "for_each_task": {"inputs": inputs, "concurrency": most, "task": reader}}
+
+
+_MOST_AT_ONCE = 100
+"""What a workspace takes; how many there are is the planner's to say."""
+
+
+def _task(
+    key: str, entry_point: str, spec: PipelineSpec, compute: Compute, more: Sequence[str], *, hours: int
+) -> Document:
+    parameters = [
+        *("--project", "${var.project}"),
+        *("--context", "${var.context}"),
+        *("--secret-scope", "${var.secret_scope}"),
+        *("--pipeline", spec.id),
+        *more,
+    ]
+    return {
+        "task_key": key,
+        "python_wheel_task": {"package_name": PACKAGE, "entry_point": entry_point, "parameters": parameters},
+        "max_retries": 2,
+        "min_retry_interval_millis": 60_000,
+        "retry_on_timeout": False,
+        "timeout_seconds": hours * 3600,
+        **compute.of_task(),
+    }
+
+
+def all_tasks(job: Mapping[str, Any]) -> Iterator[Document]:
+    """Every task of a job, those inside a loop after it."""
+    for task in job.get("tasks") or ():
+        yield task
+        if inner := (task.get("for_each_task") or {}).get("task"):
+            yield inner

@@ -1,0 +1,48 @@
+"""A secret of a Databricks scope is read when it is asked for, and kept nowhere else than in this process."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from databricks.sdk import WorkspaceClient
+from databricks.sdk.errors import NotFound, PermissionDenied, Unauthenticated
+from databricks.sdk.errors.base import DatabricksError
+
+from hakiri.engine.foreign import first_line
+from hakiri.errors import ScopeRefused, ScopeUnanswered
+
+if TYPE_CHECKING:
+    from databricks.sdk.service.workspace import SecretsAPI
+
+_NO_SCOPE = "scope "
+"""What the workspace's answer begins with where the scope is missing, and not one of its secrets."""
+
+
+@dataclass(slots=True)
+class SecretScope:
+    """The secrets of one scope of the workspace that this process belongs to."""
+
+    name: str
+    client: Callable[[], WorkspaceClient] = WorkspaceClient
+    _secrets: SecretsAPI | None = field(default=None, repr=False)
+
+    def read(self, key: str) -> str | None:
+        """The secret's value; None where the scope has none of this name. A repeat asks again.
+
+        Raises ScopeRefused or ScopeUnanswered.
+        """
+        try:
+            self._secrets = self._secrets or self.client().secrets
+            told = self._secrets.get_secret(self.name, key).value
+        except NotFound as cause:
+            if str(cause).lower().startswith(_NO_SCOPE):
+                raise ScopeRefused(scope=self.name, reason=first_line(cause)) from cause
+            return None
+        except (PermissionDenied, Unauthenticated, ValueError) as cause:  # ValueError: no login is configured
+            raise ScopeRefused(scope=self.name, reason=first_line(cause)) from cause
+        except (DatabricksError, OSError) as cause:
+            raise ScopeUnanswered(scope=self.name, reason=first_line(cause)) from cause
+        return None if told is None else base64.b64decode(told).decode()

@@ -1,0 +1,28 @@
+"""What a task of a job tells the tasks after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hakiri.engine.databricks import is_runtime, open_runtime
+from hakiri.engine.foreign import spark_errors
+from hakiri.errors import SessionFailed
+
+TaskValue = bool | int | str | list[int]
+
+
+def publish(values: Mapping[str, TaskValue]) -> None:
+    """Let later tasks refer to these as `{{tasks.<key>.values.<name>}}`. A repeat replaces them.
+
+    Outside a Databricks runtime nobody is there to hear. Raises SessionFailed.
+    """
+    if not is_runtime():
+        return
+    from pyspark.dbutils import DBUtils  # a runtime's own PySpark has it
+
+    try:
+        tasks = DBUtils(open_runtime()).jobs.taskValues
+        for name, value in values.items():
+            tasks.set(key=name, value=value)
+    except spark_errors(ValueError, OSError) as cause:
+        raise SessionFailed(reason=f"the runtime did not take a task value: {cause}") from cause

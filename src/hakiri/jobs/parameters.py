@@ -1,0 +1,64 @@
+"""A job's parameters are text; a task that gets one it cannot mean says so and does nothing."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What a task was told. Empty text is nothing: a job parameter cannot be left out."""
+
+    project: Path
+    pipeline: str = ""
+    context: str = ""
+    secret_scope: str = ""
+    full_refresh: bool = False
+    retry_failed: bool = False
+    resumed: bool = False
+    max_workers: int = 1
+    retention: str = "7d"
+
+
+def parse(program: str, arguments: Sequence[str], *, takes: Sequence[str]) -> Parameters:
+    """The parameters of a program that takes these. Leaves with 2 where they are not right, as any program does."""
+    parser = ArgumentParser(prog=program, allow_abbrev=False)
+    for name in ("project", "context", "secret_scope", *takes):
+        kind, told = _KINDS[name]
+        flag = f"--{name.replace('_', '-')}"
+        if name in _NEEDED:
+            parser.add_argument(flag, type=kind, help=told, required=True)
+        else:
+            parser.add_argument(flag, type=kind, help=told, default=getattr(_DEFAULTS, name))
+    return Parameters(**vars(parser.parse_args(list(arguments))))
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ArgumentTypeError(f"{text!r} is neither true nor false")
+    return text.lower() == "true"
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a number of at least 1")
+    return int(text)
+
+
+_NEEDED = ("project", "pipeline")
+_DEFAULTS = Parameters(project=Path())
+_KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "project": (Path, "the folder of hakiri.toml"),
+    "pipeline": (str, "the pipeline's id"),
+    "context": (str, "where tables and state live, in place of [context] path"),
+    "secret_scope": (str, "the secret scope for what the environment does not have"),
+    "full_refresh": (_truth, "true: read every table anew"),
+    "retry_failed": (_truth, "true: try chunks again that have failed for good"),
+    "resumed": (_truth, "true: the planner found a round of an earlier run"),
+    "max_workers": (_count, "as many readers as may be started"),
+    "retention": (str, "how long leftovers are kept: 7d"),
+}

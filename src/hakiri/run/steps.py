@@ -1,0 +1,194 @@
+"""One run can be shared out: a planner, any number of readers and a lander, each a process of its own.
+
+They meet in the catalog alone. Done one after the other they come to what one `apply` comes to; any of them can be
+repeated, and any of them can be cut off, as an apply can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+
+from hakiri.extract.connectors.port import Connector
+from hakiri.model.chunk import TableKey
+from hakiri.model.ledger import RunStatus
+from hakiri.plan.knobs import Knobs, knobs_of
+from hakiri.run.budget import Quota
+from hakiri.run.equipment import Equipment
+from hakiri.run.errand import Errand
+from hakiri.run.gather import Gathered, describe
+from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.journal import Listener
+from hakiri.run.pipeline import Conduct, Result, Wish, conducted
+from hakiri.run.stopping import Stop
+from hakiri.spec.pipeline import PipelineSpec
+
+CHUNKS_OF_A_WORKER = 8
+"""As many chunks as are worth starting one more reader for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What a planner tells those who come after it."""
+
+    has_work: bool
+    """Whether there is anything for a reader or a lander to do, or to complain about."""
+    has_resumed: bool
+    """Whether a round of an earlier run was left open: the source is to be looked at again once it has landed."""
+    chunks: int
+    """How many chunks are to be read."""
+    workers: int
+    """How many readers they are worth."""
+
+
+def plan_step(
+    equipment: Equipment,
+    spec: PipelineSpec,
+    *,
+    wish: Wish,
+    max_workers: int,
+    stop: Stop,
+    listener: Listener | None = None,
+) -> tuple[Result, Shares]:
+    """Look at the source and add what is new to the catalog. A repeat finds the chunks that the first one added.
+
+    A table that cannot take what its source has come to keeps none of the others from it: the lander fails for it.
+    """
+    held: list[_Planning] = []
+
+    def conduct(errand: Errand) -> _Planning:
+        held.append(_Planning(errand, wish))
+        return held[0]
+
+    result = _alone(equipment, spec, conduct, stop=stop, listener=listener)
+    return result, held[0].shares(max_workers) if held else Shares(False, False, 0, 1)
+
+
+def extract_step(equipment: Equipment, spec: PipelineSpec, *, stop: Stop, listener: Listener | None = None) -> Result:
+    """Read chunks until nobody has one left to read. Any number of readers at once share them out.
+
+    A chunk that fails is the catalog's to know and the lander's to tell; a reader fails where it cannot go on reading.
+    """
+    return _alone(equipment, spec, partial(_Reading, wish=Wish()), stop=stop, listener=listener)
+
+
+def land_step(
+    equipment: Equipment,
+    spec: PipelineSpec,
+    *,
+    wish: Wish,
+    has_resumed: bool,
+    stop: Stop,
+    listener: Listener | None = None,
+) -> Result:
+    """Land what was read, and say what was left undone (G10). A repeat lands what has come since.
+
+    What has to be read again, or was not looked for because an earlier round was open, is done as an apply does it.
+    """
+
+    def conduct(errand: Errand) -> _Landing:
+        return _Landing(errand, wish, has_resumed=has_resumed, is_refreshed=wish.is_full_refresh and not has_resumed)
+
+    return _alone(equipment, spec, conduct, stop=stop, listener=listener)
+
+
+def _alone(
+    equipment: Equipment,
+    spec: PipelineSpec,
+    conduct: Callable[[Errand], Conduct],
+    *,
+    stop: Stop,
+    listener: Listener | None,
+) -> Result:
+    with Heartbeat(equipment.catalog, lease_seconds=equipment.lease_seconds) as heartbeat:
+        return conducted(equipment, spec, conduct, heartbeat=heartbeat, stop=stop, listener=listener)
+
+
+class _Planning(Conduct):
+    knobs: Knobs | None = None
+    chunks: int = 0
+
+    def _pass(self, connector: Connector) -> bool:
+        found = self._plan(connector)
+        self.knobs = found[1].knobs if found else None
+        return self.overtaken is not None
+
+    def _conclude(self) -> None:
+        self.chunks = self.errand.patiently("progress", self._count_open)
+
+    def result(self) -> Result:
+        """How the planning went. What is wrong with a table, or with a hook of it, is told by the lander."""
+        status = RunStatus.FAILED if self.errors else RunStatus.SUCCEEDED
+        if self.errand.stop.is_asked and not self.is_done:
+            status = RunStatus.STOPPED
+        return replace(super().result(), status=status, errors=tuple(self.errors))
+
+    def shares(self, max_workers: int) -> Shares:
+        has_complaint = bool(self.refused) or any(hooks.errors for hooks in self.hooks.values())
+        if self.knobs is None or not self.is_done:
+            return Shares(has_complaint, False, 0, 1)
+        return Shares(True, self.has_resumed, self.chunks, workers_for(self.chunks, self.knobs, max_workers))
+
+
+def workers_for(chunks: int, knobs: Knobs, max_workers: int) -> int:
+    """How many readers so many chunks are worth.
+
+    One where the source is to be spared: each process keeps a budget, and counts a tick, for itself alone.
+    """
+    is_spared = knobs.rate_budget.value is not None or knobs.max_chunks_per_tick.value is not None
+    most = 1 if is_spared else min(max_workers, knobs.parallelism.value)
+    return max(1, min(most, -(-chunks // CHUNKS_OF_A_WORKER)))
+
+
+class _Reading(Conduct):
+    def _pass(self, connector: Connector) -> bool:
+        gathered = _described(self, connector)
+        with ExitStack() as stack:
+            self._work(
+                stack,
+                connector,
+                gathered,
+                knobs_of(gathered.facts),
+                chunks=self.errand.patiently("progress", self._count_open),
+                on_staged=lambda *_: None,
+            )
+        return False
+
+    def _conclude(self) -> None:
+        """What was read has still to land."""
+
+
+class _Landing(Conduct):
+    is_begun: bool = False
+
+    def _pass(self, connector: Connector) -> bool:
+        """The first time only what is there already; from then on as an apply."""
+        if self.is_begun:
+            return super()._pass(connector)
+        self.is_begun = True
+        self.errand.patiently("catching up", self._catch_up)
+        gathered = _described(self, connector)
+        gathered = replace(gathered, facts=self._without_refused(gathered.facts))
+        knobs = knobs_of(gathered.facts)
+        if knobs.max_chunks_per_tick.value is not None:
+            self.quota = Quota(knobs.rate_budget.value, 0, self.errand.equipment.clock)  # the readers had the tick
+        saw_gone = self.errand.patiently("staged chunks", self._saw_gone)
+        has_more = self._do(connector, gathered, knobs, chunks=self.errand.patiently("progress", self._count_open))
+        return self._may_look_again(has_more=has_more or saw_gone or self.has_resumed)
+
+    def _saw_gone(self) -> bool:
+        """Whether a reader found that something that was planned was no longer there."""
+        catalog, spec = self.errand.equipment.catalog, self.errand.spec
+        staged = (state for table in spec.tables for state in catalog.staged(TableKey(spec.id, table.name)))
+        return any(state.seal is not None and state.seal.is_gone for state in staged)
+
+
+def _described(conduct: Conduct, connector: Connector) -> Gathered:
+    """The tables as the source has them now, without asking it how much is in them."""
+    errand = conduct.errand
+    return errand.patiently(
+        "look at the source",
+        lambda: describe(errand.spec, connector, errand.equipment.catalog, reshapes=conduct.reshapes),
+    )

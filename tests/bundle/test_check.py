@@ -1,0 +1,261 @@
+"""What a deployment takes without a word is caught by our own check: one test for each way to break a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bundle.bundles import PROJECT, REPO, faults, read, repo_files, task
+from cli.conftest import Hakiri, hakiri
+from hakiri.bundle.check import check
+from hakiri.bundle.files import Bundle
+from hakiri.bundle.quartz import fault_of
+from hakiri.errors import (
+    BundleError,
+    BundleUnreadable,
+    EntryPointUnknown,
+    EnvironmentUnknown,
+    LocationAdrift,
+    ReferenceUnknown,
+    ScheduleUnfit,
+    ScopeUnnamed,
+    TaskGraphBroken,
+)
+from projects import MakeProject
+
+__all__ = ["hakiri"]
+
+
+def test_the_bundle_of_this_repository_is_whole(hakiri: Hakiri) -> None:
+    answer = hakiri("bundle", "check", "--project", str(REPO), "--json")
+    assert (answer.code, answer.json()["errors"]) == (0, [])
+    assert {"hakiri_shop", "hakiri_events", "hakiri_maintain", "hakiri_backfill"} <= set(answer.json()["jobs"])
+
+
+@pytest.fixture
+def bundle(make_project: MakeProject) -> Bundle:
+    return read(make_project(repo_files()))
+
+
+def set_wheel(key: str, **facts: Any) -> Callable[[Bundle], None]:
+    return lambda bundle: task(bundle, "hakiri_shop", key)["python_wheel_task"].update(facts)
+
+
+def set_task(key: str, **facts: Any) -> Callable[[Bundle], None]:
+    return lambda bundle: task(bundle, "hakiri_shop", key).update(facts)
+
+
+def set_job(**facts: Any) -> Callable[[Bundle], None]:
+    return lambda bundle: bundle.jobs["hakiri_shop"].update(facts)
+
+
+def loop(**facts: Any) -> Callable[[Bundle], None]:
+    return lambda bundle: task(bundle, "hakiri_shop", "extract")["for_each_task"].update(facts)
+
+
+def watching(url: str) -> Callable[[Bundle], None]:
+    return set_job(trigger={"file_arrival": {"url": url}})
+
+
+BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = {
+    "an entry point that the wheel does not have": (
+        set_wheel("plan", entry_point="hakiri-paln"),
+        EntryPointUnknown,
+        "`hakiri-paln`, which is no entry point",
+    ),
+    "an entry point inside a loop": (set_wheel("extract_worker", entry_point="x"), EntryPointUnknown, "`x`"),
+    "a package that is not there": (set_wheel("plan", package_name="hakiry"), EntryPointUnknown, "no entry point"),
+    "an environment that the job does not define": (
+        set_task("land", environment_key="big"),
+        EnvironmentUnknown,
+        "in `big`, which the job does not define",
+    ),
+    "a job without environments": (set_job(environments=[]), EnvironmentUnknown, "in `default`"),
+    "a cluster that the job does not define": (
+        set_task("land", environment_key=None, job_cluster_key="big"),
+        EnvironmentUnknown,
+        "in `big`",
+    ),
+    "no compute at all": (set_task("land", environment_key=None), EnvironmentUnknown, "names no compute"),
+    "a bad cron": (
+        set_job(schedule={"quartz_cron_expression": "0 61 * * * ?", "timezone_id": "UTC"}),
+        ScheduleUnfit,
+        "`61` is no minute",
+    ),
+    "a cron of five fields": (
+        set_job(schedule={"quartz_cron_expression": "0 6 * * 1", "timezone_id": "UTC"}),
+        ScheduleUnfit,
+        "it has 5 fields",
+    ),
+    "a time zone that nobody knows": (
+        set_job(schedule={"quartz_cron_expression": "0 0 6 * * ?", "timezone_id": "Mars/Base"}),
+        ScheduleUnfit,
+        "not a time zone",
+    ),
+    "a schedule and a trigger": (
+        set_job(
+            schedule={"quartz_cron_expression": "0 0 6 * * ?", "timezone_id": "UTC"},
+            trigger={"periodic": {"interval": 1, "unit": "HOURS"}},
+        ),
+        ScheduleUnfit,
+        "one of the two",
+    ),
+    "a dangling dependency": (
+        set_task("land", depends_on=[{"task_key": "extrct"}]),
+        TaskGraphBroken,
+        "waits for `extrct`, which is not there",
+    ),
+    "a task that waits for itself": (
+        set_task("plan", depends_on=[{"task_key": "land"}]),
+        TaskGraphBroken,
+        "waits for itself",
+    ),
+    "a key that is there twice": (set_task("land", task_key="plan"), TaskGraphBroken, "more than once"),
+    "an outcome of what is no condition": (
+        set_task("land", depends_on=[{"task_key": "extract", "outcome": "true"}]),
+        TaskGraphBroken,
+        "no condition",
+    ),
+    "a parameter that the job does not have": (
+        set_job(parameters=[{"name": "full_refresh", "default": "false"}]),
+        ReferenceUnknown,
+        "retry_failed`: the job has no such parameter",
+    ),
+    "a value that the task does not tell": (
+        set_wheel("land", parameters=["--resumed", "{{tasks.plan.values.resume}}"]),
+        ReferenceUnknown,
+        "`plan` tells no such value",
+    ),
+    "a value of a task that comes later": (
+        set_wheel("plan", parameters=["{{tasks.land.values.rows}}"]),
+        ReferenceUnknown,
+        "`land` has not ended by then",
+    ),
+    "an element outside of a loop": (set_wheel("plan", parameters=["{{input}}"]), ReferenceUnknown, "inside a loop"),
+    "a fact that no run has": (set_wheel("plan", parameters=["{{jobs.id}}"]), ReferenceUnknown, "nothing of that name"),
+    "a loop over what is no list": (loop(inputs="1, 2"), ReferenceUnknown, "no JSON list"),
+    "a loop over an object": (loop(inputs='{"a": 1}'), ReferenceUnknown, "no JSON list"),
+    "a loop over a number": (loop(inputs="{{tasks.plan.values.chunks}}"), ReferenceUnknown, "that is no list"),
+    "a loop over nothing known": (loop(inputs="{{tasks.plan.values.wrkers}}"), ReferenceUnknown, "no such value"),
+    "a variable that the bundle does not have": (
+        set_job(name="${var.nmae}"),
+        ReferenceUnknown,
+        "`${var.nmae}`: the bundle has no such variable",
+    ),
+    "a resource that the bundle does not have": (
+        watching("${resources.volumes.inbox.volume_path}/"),
+        ReferenceUnknown,
+        "no such resource",
+    ),
+    "a place by the variable of a schema that development renames": (
+        watching("/Volumes/${var.catalog}/${var.schema}/context/in/"),
+        LocationAdrift,
+        "which a development target renames",
+    ),
+    "the same place, spelt out": (watching("/Volumes/main/hakiri/context/in/"), LocationAdrift, "renames"),
+    "a key that no job has": (set_job(retries=3), BundleUnreadable, "retries"),
+    "a value of another kind": (set_job(max_concurrent_runs="many"), BundleUnreadable, "the job `hakiri_shop`"),
+}
+
+
+@pytest.mark.parametrize("name", BREAKAGES)
+def test_a_breakage_is_caught(bundle: Bundle, name: str) -> None:
+    harm, kind, told = BREAKAGES[name]
+    assert list(check(bundle)) == []
+    harm(bundle)
+    found = list(check(bundle))
+    assert any(isinstance(one, kind) and told in one.message() for one in found), [one.message() for one in found]
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        watching("s3://bucket/in/"),
+        watching("/Volumes/main/raw/files/in/"),
+        watching("${resources.volumes.context.volume_path}/in/"),
+        loop(inputs="[1, 2]"),
+        set_wheel("extract_worker", parameters=["--secret-scope", "x", "{{input}}"]),
+        set_wheel("plan", parameters=["--secret-scope", "x", "{{job.run_id}}"]),
+        set_job(schedule={"quartz_cron_expression": "0 0 6 ? * MON-FRI 2027-2030", "timezone_id": "UTC"}),
+    ],
+)
+def test_what_is_right_is_let_be(bundle: Bundle, harm: Callable[[Bundle], None]) -> None:
+    harm(bundle)
+    assert list(check(bundle)) == []
+
+
+SECRETS = PROJECT + 'secrets = ["TOKEN"]\n'
+
+
+def with_scope(default: str, targets: str = "") -> dict[str, str]:
+    files = repo_files(**{"hakiri.toml": SECRETS})
+    text = files["databricks.yml"].replace('empty where they have none\n    default: ""', f"x\n    default: {default}")
+    return {**files, "databricks.yml": text.replace("    default: true\n", f"    default: true\n{targets}")}
+
+
+def test_a_pipeline_with_secrets_needs_a_scope(make_project: MakeProject) -> None:
+    (found,) = faults(make_project(with_scope('""')))
+    assert isinstance(found, ScopeUnnamed)
+    assert found.secrets == ("TOKEN",)
+
+
+def test_a_scope_for_every_target_is_enough(make_project: MakeProject) -> None:
+    assert faults(make_project(with_scope("prod", "    variables:\n      secret_scope: dev\n"))) == []
+
+
+def test_a_scope_that_one_target_takes_away_is_not(make_project: MakeProject) -> None:
+    (found,) = faults(make_project(with_scope("prod", '    variables:\n      secret_scope: ""\n')))
+    assert isinstance(found, ScopeUnnamed)
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"resources/x.yml": "resources: ["}, "x.yml cannot be part of a bundle"),
+        ({"resources/x.yml": "- 1\n"}, "no mapping"),
+        ({"resources/x.yml": "resources:\n  jobs: [1]\n"}, "`resources.jobs` is no mapping"),
+        ({"resources/x.yml": "resources:\n  jobs:\n    hakiri_doctor:\n      name: x\n"}, "a second time"),
+        ({"databricks.yml": "include: [nowhere/*.yml]\n"}, "finds no file"),
+    ],
+)
+def test_a_file_that_is_none_of_a_bundle_is_named(make_project: MakeProject, files: dict[str, str], told: str) -> None:
+    with pytest.raises(BundleUnreadable) as raised:
+        read(make_project(repo_files(**files)))
+    assert told in raised.value.message()
+
+
+def test_a_project_without_a_bundle_says_so(make_project: MakeProject, hakiri: Hakiri) -> None:
+    root: Path = make_project({"hakiri.toml": PROJECT})
+    answer = hakiri("bundle", "check", "--project", str(root))
+    assert answer.code == 1
+    assert "error[HK870]" in answer.err
+
+
+def test_check_tells_every_fault_and_leaves_with_1(make_project: MakeProject, hakiri: Hakiri) -> None:
+    job = (REPO / "resources/doctor.job.yml").read_text().replace("entry_point: hakiri", "entry_point: doctor")
+    root = make_project(repo_files(**{"resources/doctor.job.yml": job, "hakiri.toml": SECRETS}))
+    answer = hakiri("bundle", "check", "--project", str(root))
+    assert answer.code == 1
+    assert "error[HK872]" in answer.err
+    assert "error[HK877]" in answer.err
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["0 0 6 * * ?", "0 0/15 8-18 ? * MON-FRI", "0 0 0 L * ?", "0 0 0 LW * ?", "0 0 0 ? * 6L", "0 0 0 ? * 2#1",
+     "0 0 0 1W * ?", "0 0 0 L-3 * ?", "0 0 0 1,15 JAN,JUL ?", "0 0 0 1 1 ? 2030", "0/30 * * * * ?"],
+)  # fmt: skip
+def test_quartz_takes_this(expression: str) -> None:
+    assert fault_of(expression) is None
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["", "* * * * *", "0 0 6 * * *", "0 0 6 ? * ?", "0 0 24 * * ?", "0 60 0 * * ?", "0 0 0 32 * ?", "0 0 0 ? * 0",
+     "0 0 0 ? * 8", "0 0 0 ? * MO", "0 0 0 1 13 ?", "0 0/0 0 * * ?", "0 *-5 0 * * ?", "0 0 0 ? * 2#6", "0 0 0 1 1 ? 1"],
+)  # fmt: skip
+def test_quartz_does_not_take_this(expression: str) -> None:
+    assert fault_of(expression)

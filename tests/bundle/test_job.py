@@ -1,0 +1,141 @@
+"""Adding a manifest adds a job, with everything in it that the manifest says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bundle.bundles import PROJECT, REPO, faults, read, repo_files, task
+from cli.conftest import Hakiri, hakiri
+from hakiri.errors import BundleUnreadable, ScheduleUnfit
+from projects import MakeProject
+
+__all__ = ["hakiri"]
+
+
+def job_of(make_project: MakeProject, more: str, project: str = PROJECT) -> dict[str, Any]:
+    return read(make_project(repo_files(**{"hakiri.toml": project + more}))).jobs["hakiri_shop"]
+
+
+def test_a_job_plans_reads_and_lands(make_project: MakeProject) -> None:
+    job = job_of(make_project, "")
+    assert [one["task_key"] for one in job["tasks"]] == ["plan", "anything", "extract", "land"]
+    assert (job["max_concurrent_runs"], job["queue"]) == (1, {"enabled": True})
+    assert job["tags"] == {"hakiri_project": "test", "hakiri_pipeline": "shop", "hakiri_connector": "sqlite"}
+    assert "schedule" not in job
+    assert "trigger" not in job
+
+
+def test_readers_are_as_many_as_the_planner_says(make_project: MakeProject) -> None:
+    (loop,) = (one["for_each_task"] for one in job_of(make_project, "")["tasks"] if "for_each_task" in one)
+    assert loop["inputs"] == "{{tasks.plan.values.workers}}"
+    assert loop["task"]["python_wheel_task"]["entry_point"] == "hakiri-extract"
+
+
+@pytest.mark.parametrize("knob", ['rate_budget = "60/min"', "max_chunks_per_tick = 5", "parallelism = 1"])
+def test_a_source_that_is_to_be_spared_has_one_reader(make_project: MakeProject, knob: str) -> None:
+    job = job_of(make_project, f"backfill = {{ {knob} }}\n")
+    extract = next(one for one in job["tasks"] if one["task_key"] == "extract")
+    assert extract["python_wheel_task"]["entry_point"] == "hakiri-extract"
+
+
+def test_times_are_the_manifests(make_project: MakeProject) -> None:
+    job = job_of(make_project, 'schedule = "0 6 * * 1"\ntimezone = "Europe/Berlin"\n')
+    assert job["schedule"] == {"quartz_cron_expression": "0 0 6 ? * MON", "timezone_id": "Europe/Berlin"}
+
+
+def test_a_run_is_late_when_the_next_would_begin(make_project: MakeProject) -> None:
+    (rule,) = job_of(make_project, 'schedule = "every 3h"\n')["health"]["rules"]
+    assert rule["value"] == 3 * 3600
+
+
+def test_each_further_start_is_a_small_job_of_its_own(make_project: MakeProject) -> None:
+    arrival = '{ type = "file_arrival", url = "volume:context/in" }'
+    update = '{ type = "table_update", tables = ["main.raw.events"] }'
+    root = make_project(
+        repo_files(**{"hakiri.toml": f'{PROJECT}schedule = "every 1h"\ntriggers = [{arrival}, {update}]\n'})
+    )
+    jobs = read(root).jobs
+    assert jobs["hakiri_shop"]["trigger"] == {"periodic": {"interval": 1, "unit": "HOURS"}}
+    second, third = jobs["hakiri_shop_start_2"], jobs["hakiri_shop_start_3"]
+    assert second["trigger"]["file_arrival"]["url"] == "${resources.volumes.context.volume_path}/in/"
+    assert third["trigger"]["table_update"]["table_names"] == ["main.raw.events"]
+    assert third["tasks"][0]["run_job_task"] == {"job_id": "${resources.jobs.hakiri_shop.id}"}
+    assert faults(root) == []
+
+
+def test_a_node_type_gives_the_tasks_clusters_of_their_own(make_project: MakeProject) -> None:
+    files = repo_files()
+    files["databricks.yml"] = files["databricks.yml"].replace(
+        'empty for serverless\n    default: ""', "empty for serverless\n    default: i3.xlarge"
+    )
+    root = make_project(files)
+    bundle = read(root)
+    assert bundle.jobs["hakiri_shop"]["job_clusters"][0]["new_cluster"]["node_type_id"] == "i3.xlarge"
+    assert task(bundle, "hakiri_shop", "extract_worker")["libraries"] == [{"whl": "dist/*.whl"}]
+    assert faults(root) == []
+
+
+def test_a_catalog_on_postgres_brings_its_driver(make_project: MakeProject) -> None:
+    catalog = '[catalog]\nbackend = "postgres"\nurl = "postgresql://u@h/d"\n'
+    job = job_of(make_project, "", PROJECT.replace("[[pipeline]]", f"{catalog}[[pipeline]]"))
+    (environment,) = job["environments"]
+    assert any(one.startswith("psycopg[binary]==") for one in environment["spec"]["dependencies"])
+
+
+def test_some_pipelines_can_be_deployed_alone(make_project: MakeProject) -> None:
+    other = PROJECT.partition("[[pipeline]]")[2].replace('"shop"', '"other"').replace('["orders"]', '["items"]')
+    files = repo_files(**{"hakiri.toml": f"{PROJECT}[[pipeline]]{other}"})
+    files["databricks.yml"] = files["databricks.yml"].replace('empty for all\n    default: ""', "x\n    default: other")
+    made = {name for name in read(make_project(files)).jobs if name.startswith("hakiri_")}
+    assert {"hakiri_shop", "hakiri_other"} & made == {"hakiri_other"}
+
+
+def test_a_pipeline_that_is_called_like_a_job_of_the_bundle_is_refused(make_project: MakeProject) -> None:
+    with pytest.raises(BundleUnreadable, match="hakiri_maintain"):
+        read(make_project(repo_files(**{"hakiri.toml": PROJECT.replace('id = "shop"', 'id = "maintain"')})))
+
+
+def test_a_time_that_a_workspace_cannot_keep_stops_the_deployment(make_project: MakeProject) -> None:
+    with pytest.raises(ScheduleUnfit):
+        job_of(make_project, 'schedule = "0 0 13 * 5"\n')
+
+
+def built(root: Path, tmp_path: Path, **variables: str) -> tuple[dict[str, Any], str]:
+    """What `databricks bundle` is given by the project's own Python, and what it is told goes wrong."""
+    asked = {
+        "bundle": {"name": "hakiri", "target": "dev"},
+        "python": {"venv_path": ".venv", "resources": ["resources:load_resources"]},
+        "variables": {name: {"value": value} for name, value in variables.items()},
+        "resources": {},
+    }
+    (tmp_path / "input.json").write_text(json.dumps(asked))
+    named = {name: tmp_path / f"{name}.json" for name in ("input", "output", "diagnostics", "locations")}
+    options = [text for name, path in named.items() for text in (f"--{name}", str(path))]
+    command = [sys.executable, "-m", "databricks.bundles.build", "--phase", "load_resources", *options]
+    subprocess.run(command, cwd=root, capture_output=True, check=False)
+    output = named["output"].read_text() if named["output"].exists() else "{}"
+    return json.loads(output).get("resources", {}).get("jobs", {}), named["diagnostics"].read_text()
+
+
+def test_the_cli_is_given_the_jobs_that_are_rendered(tmp_path: Path, hakiri: Hakiri) -> None:
+    jobs, told = built(REPO, tmp_path, node_type="", pipelines="")
+    rendered = yaml.safe_load(hakiri("bundle", "render", "--project", str(REPO)).out)["resources"]["jobs"]
+    assert sorted(jobs) == ["hakiri_events", "hakiri_shop"]
+    assert jobs == {name: rendered[name] for name in jobs}
+    assert told == ""
+
+
+def test_the_cli_is_told_what_is_wrong_with_a_manifest(make_project: MakeProject, tmp_path: Path) -> None:
+    loader = (REPO / "resources/__init__.py").read_text()
+    wrong = PROJECT + 'schedule = "0 0 13 * 5"\n'
+    root = make_project({"manifests/hakiri.toml": wrong, "resources/__init__.py": loader})
+    jobs, told = built(root, tmp_path)
+    assert jobs == {}
+    assert "HK871" in told

@@ -1,0 +1,164 @@
+"""A task does its step, publishes what later tasks need, and leaves with a code that tells whether it is done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from hakiri import jobs, wiring
+from hakiri.engine import task_values
+from hakiri.run import work
+from projects import MakeProject
+
+PROJECT = """\
+[project]
+name = "test"
+
+[context]
+path = "nowhere"
+
+[catalog]
+backend = "sqlite"
+
+[[pipeline]]
+id = "shop"
+source = { connector = "files", config = { path = "files" } }
+tables = [{ name = "orders", columns = [{ name = "id", type = "bigint" }] }]
+retry = { max_attempts = 1 }
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a task ended, and what its log says."""
+
+    code: int
+    told: dict[str, Any]
+    err: str
+
+
+@dataclass
+class Job:
+    """A project whose tasks are called as a job calls them. What an executor would do is done in this process."""
+
+    root: Path
+    monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str]
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, task: Callable[[], None], *more: str, pipeline: Sequence[str] = ("--pipeline", "shop")) -> Ended:
+        arguments = ["--project", str(self.root), "--context", str(self.root / "context"), *pipeline, *more]
+        self.monkeypatch.setattr(sys, "argv", ["a-task", *arguments])
+        self.capsys.readouterr()
+        code = 0
+        try:
+            task()
+        except SystemExit as left:
+            code = int(left.code or 0)
+        out, err = self.capsys.readouterr()
+        return Ended(code, json.loads(out.splitlines()[-1]) if out else {}, err)
+
+    def rows(self) -> list[int]:
+        return sorted(pl.read_delta(str(self.root / "context/tables/orders"))["id"].to_list())
+
+
+@pytest.fixture
+def job(
+    make_project: MakeProject, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Job]:
+    files = {f"files/orders/{number}.csv": f"id\n{number}\n" for number in range(4)}
+    job = Job(make_project({"hakiri.toml": PROJECT, **files}), monkeypatch, capsys)
+
+    def call(_session: object, extraction: Callable[[], Any]) -> Any:
+        return extraction()
+
+    monkeypatch.setattr(work, "call_on_executor", call)
+    monkeypatch.setattr(wiring, "open_session", lambda _settings: "never asked for anything")
+    return job
+
+
+@pytest.fixture
+def runtime(job: Job, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """The same where a Databricks runtime listens for task values."""
+    module: Any = ModuleType("pyspark.dbutils")
+    values = SimpleNamespace(set=lambda key, value: job.values.update({key: value}))
+    module.DBUtils = lambda _session: SimpleNamespace(jobs=SimpleNamespace(taskValues=values))
+    monkeypatch.setitem(sys.modules, "pyspark.dbutils", module)
+    monkeypatch.setenv("DATABRICKS_RUNTIME_VERSION", "17.3")
+    monkeypatch.setattr(task_values, "open_runtime", lambda: "never asked for anything")
+    return job
+
+
+def test_the_tasks_one_after_the_other_land_the_table(job: Job) -> None:
+    planned = job.run(jobs.plan)
+    assert (planned.code, planned.told["status"]) == (0, "succeeded")
+    assert planned.told["values"] == {"has_work": "true", "resumed": "false", "chunks": 4, "workers": [1]}
+    assert job.run(jobs.extract).told["rows_read"] == 4
+    landed = job.run(jobs.land, "--resumed", "false", "--full-refresh", "false")
+    assert (landed.code, landed.told["rows"], landed.told["landings"]) == (0, 4, {"orders": 1})
+    assert job.rows() == [0, 1, 2, 3]
+    assert job.run(jobs.plan).told["values"]["has_work"] == "false"
+    assert job.run(jobs.maintain, pipeline=()).told == {"attempts": 0, "chunks_archived": 0}
+
+
+def test_a_planner_publishes_what_later_tasks_refer_to(runtime: Job) -> None:
+    assert runtime.run(jobs.plan).code == 0
+    assert runtime.values == {"has_work": "true", "resumed": "false", "chunks": 4, "workers": [1]}
+
+
+def test_a_planner_that_fails_publishes_nothing(runtime: Job) -> None:
+    (runtime.root / "files").rename(runtime.root / "elsewhere")
+    planned = runtime.run(jobs.plan)
+    assert (planned.code, runtime.values) == (1, {})
+    assert "error[HK4" in planned.err
+    assert "values" not in planned.told
+
+
+def test_a_task_whose_manifest_is_wrong_says_where(job: Job) -> None:
+    (job.root / "hakiri.toml").write_text(PROJECT.replace("retry =", "retyr ="))
+    planned = job.run(jobs.plan)
+    assert planned.code == 1
+    assert "hakiri.toml:14" in planned.err
+
+
+def test_a_pipeline_that_is_not_there_is_named(job: Job) -> None:
+    ended = job.run(jobs.extract, pipeline=("--pipeline", "shpo"))
+    assert ended.code == 1
+    assert "did you mean `shop`" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("task", "more"),
+    [
+        (jobs.plan, ("--full-refresh", "perhaps")),
+        (jobs.plan, ("--max-workers", "0")),
+        (jobs.land, ("--resumed", "{{tasks.plan.values.resumed}}")),
+        (jobs.extract, ("--resumed", "true")),
+    ],
+)
+def test_a_parameter_that_cannot_be_meant_is_refused(job: Job, task: Callable[[], None], more: tuple[str, ...]) -> None:
+    ended = job.run(task, *more)
+    assert ended.code == 2
+    assert more[0] in ended.err
+    assert not (job.root / "context").exists()
+
+
+def test_maintenance_of_what_has_no_catalog_yet_does_nothing(job: Job) -> None:
+    assert job.run(jobs.maintain, "--retention", "30d", pipeline=()).code == 0
+    assert not (job.root / "context").exists()
+
+
+def test_a_failure_nobody_foresaw_is_our_bug(job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HAKIRI_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(wiring, "open_catalog", lambda *_args, **_more: 1 // 0)
+    ended = job.run(jobs.extract)
+    assert ended.code == 4
+    assert "error[HK900]" in ended.err

@@ -1,0 +1,282 @@
+"""A run that is shared out over processes comes to what one apply comes to, whichever step is repeated or cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import polars as pl
+import pytest
+
+from hakiri.errors import ChunksFailed, SchemaDrift, SourceUnreachable
+from hakiri.extract.connectors.port import Connector
+from hakiri.model.chunk import ChunkStatus, Failure, FailureKind
+from hakiri.model.ledger import RunStatus
+from hakiri.model.source import CursorKind, RateBudget
+from hakiri.plan.knobs import Knobs, Origin, Setting
+from hakiri.run import work
+from hakiri.run.equipment import Equipment
+from hakiri.run.pipeline import Result, Wish
+from hakiri.run.steps import CHUNKS_OF_A_WORKER, Shares, extract_step, land_step, plan_step, workers_for
+from hakiri.run.stopping import Stop
+from hakiri.spec.pipeline import PipelineSpec
+from run.rounds import TABLE, Rounds
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FILES = 6  # few enough to be adopted as they lie, so that landing them takes no Spark
+EVERY = list(range(FILES))
+
+
+class Shared(Rounds):
+    """Files that are planned, read and landed by one step each. What a task would do is done in the step's process."""
+
+    more: dict[str, Any]
+    session: Any = "never asked for anything"
+
+    @property
+    def spec(self) -> PipelineSpec:
+        return PipelineSpec.model_validate({**super().spec.model_dump(), "retry": {"max_attempts": 1}, **self.more})
+
+    def plan(self, **wish: bool) -> tuple[Result, Shares]:
+        with self.at_work() as parts:
+            return plan_step(parts, self.spec, wish=Wish(**wish), max_workers=4, stop=Stop())
+
+    def extract(self, **changed: Any) -> Result:
+        with self.at_work() as parts:
+            return extract_step(replace(parts, **changed), self.spec, stop=Stop())
+
+    def land(self, *, has_resumed: bool = False, **wish: bool) -> Result:
+        with self.at_work() as parts:
+            return land_step(parts, self.spec, wish=Wish(**wish), has_resumed=has_resumed, stop=Stop())
+
+    @contextmanager
+    def at_work(self) -> Iterator[Equipment]:
+        with self.equipment() as parts:
+            yield replace(parts, spark=lambda: self.session)
+
+    def rows(self) -> list[int]:
+        return sorted(pl.read_delta(str(self.table))["id"].to_list())
+
+    def chunks(self) -> list[ChunkStatus]:
+        with self.equipment() as parts:
+            return [state.status for state in parts.catalog.chunks(TABLE)]
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shared:
+    def call(_session: object, extraction: Callable[[], Any]) -> Any:
+        return extraction()
+
+    monkeypatch.setattr(work, "call_on_executor", call)
+    shared = Shared(tmp_path)
+    shared.more = {"backfill": {"parallelism": 4}}
+    for number in range(FILES):
+        shared.put(f"{number:02}", str(number))
+    return shared
+
+
+def test_the_steps_land_what_there_is_once(shared: Shared) -> None:
+    planned, shares = shared.plan()
+    assert (planned.status, shares) == (RunStatus.SUCCEEDED, Shares(True, False, chunks=FILES, workers=1))
+    assert shared.extract().rows_read == FILES
+    assert not shared.table.joinpath("_delta_log").exists()
+    landed = shared.land()
+    assert (landed.status, landed.rows, landed.rows_read) == (RunStatus.SUCCEEDED, FILES, 0)
+    assert shared.rows() == EVERY
+    assert shared.plan()[1] == Shares(False, False, chunks=0, workers=1)
+
+
+def test_a_step_that_is_repeated_changes_nothing(shared: Shared) -> None:
+    first, second = shared.plan()[1], shared.plan()[1]
+    assert (first.chunks, second.chunks) == (FILES, FILES)
+    assert shared.extract().rows_read == FILES
+    assert shared.extract().rows_read == 0
+    assert len(shared.land().landings) == 1
+    again = shared.land(has_resumed=second.has_resumed)
+    assert (again.status, again.landings) == (RunStatus.SUCCEEDED, ())
+    assert shared.rows() == EVERY
+
+
+def test_readers_at_once_share_the_chunks_out(shared: Shared) -> None:
+    shared.plan()
+    with ThreadPoolExecutor(4) as pool:
+        readers = list(pool.map(lambda _: shared.extract(), range(4)))
+    assert all(reader.status is RunStatus.SUCCEEDED for reader in readers)
+    assert sum(reader.rows_read for reader in readers) == FILES
+    shared.land()
+    assert shared.rows() == EVERY
+
+
+def test_a_round_that_was_left_open_lands_first_and_what_came_since_lands_with_it(shared: Shared) -> None:
+    shared.plan()
+    shared.put("late", "99")
+    planned, shares = shared.plan()
+    assert (planned.status, shares.has_resumed, shares.chunks) == (RunStatus.SUCCEEDED, True, FILES)
+    shared.extract()
+    landed = shared.land(has_resumed=True)
+    assert (landed.status, landed.rows_read) == (RunStatus.SUCCEEDED, 1)
+    assert shared.rows() == [*EVERY, 99]
+
+
+def test_a_lander_reads_what_no_reader_has_read(shared: Shared) -> None:
+    shared.plan()
+    landed = shared.land()
+    assert (landed.status, landed.rows_read) == (RunStatus.SUCCEEDED, FILES)
+    assert shared.rows() == EVERY
+
+
+def test_a_file_that_came_after_the_plan_waits_for_the_next_one(shared: Shared) -> None:
+    shared.plan()
+    shared.put("late", "99")
+    shared.extract()
+    shared.land()
+    assert shared.rows() == EVERY
+
+
+def test_a_file_that_a_reader_did_not_find_makes_the_lander_look_again(shared: Shared) -> None:
+    shared.plan()
+    (shared.root / "files/orders/03.csv").unlink()
+    shared.put("13", "3")
+    shared.extract()
+    assert shared.land().status is RunStatus.SUCCEEDED
+    assert shared.rows() == EVERY
+
+
+def test_a_staged_file_that_was_lost_is_read_again_by_the_lander(shared: Shared, spark: SparkSession) -> None:
+    shared.session = spark
+    shared.plan()
+    shared.extract()
+    next(shared.table.rglob("part-00000.parquet")).unlink()
+    landed = shared.land()
+    assert (landed.status, landed.rows_read) == (RunStatus.SUCCEEDED, 1)
+    assert shared.rows() == EVERY
+
+
+def test_chunks_that_failed_are_no_failure_of_their_reader_and_one_of_the_lander(shared: Shared) -> None:
+    shared.plan()
+    with shared.equipment() as parts:
+        (lease,) = parts.catalog.claim("shop", node="n", limit=1)
+        parts.catalog.fail(lease, Failure(FailureKind.PERMANENT, "HK404", "refused"))
+    assert shared.extract().status is RunStatus.SUCCEEDED
+    landed = shared.land()
+    assert [type(error) for error in landed.errors] == [ChunksFailed]
+    assert len(shared.rows()) == FILES - 1
+    planned, shares = shared.plan(retries_failed=True)
+    assert (planned.status, shares.has_work, shares.chunks) == (RunStatus.SUCCEEDED, True, 1)
+    assert shared.extract().rows_read == 1
+
+
+def test_a_failed_chunk_alone_is_work_so_that_the_lander_tells_of_it(shared: Shared) -> None:
+    shared.plan()
+    with shared.equipment() as parts:
+        for lease in parts.catalog.claim("shop", node="n", limit=FILES):
+            parts.catalog.fail(lease, Failure(FailureKind.PERMANENT, "HK404", "refused"))
+    shared.extract()
+    shared.land()
+    assert shared.plan()[1].has_work
+
+
+def test_a_planner_whose_source_is_gone_fails(shared: Shared) -> None:
+    class Gone:
+        def __getattr__(self, name: str) -> Any:
+            raise SourceUnreachable(connector="files", table="orders", reason="no route")
+
+    with shared.at_work() as parts:
+        away = replace(parts, connector=lambda _spec: cast("Connector", Gone()))
+        result, shares = plan_step(away, shared.spec, wish=Wish(), max_workers=1, stop=Stop())
+    assert (result.status, shares.has_work) == (RunStatus.FAILED, False)
+    assert [type(error) for error in result.errors] == [SourceUnreachable]
+
+
+def test_a_table_that_is_refused_is_work_for_the_lander_to_fail_at(shared: Shared) -> None:
+    shared.plan()
+    shared.extract()
+    shared.land()
+    retyped = {"name": "orders", "columns": [{"name": "id", "type": "string"}]}
+    shared.more = {"schema_policy": "strict", "tables": [retyped]}
+    planned, shares = shared.plan()
+    assert (planned.status, shares) == (RunStatus.SUCCEEDED, Shares(True, False, chunks=0, workers=1))
+    assert [type(error) for error in shared.land().errors] == [SchemaDrift]
+
+
+def test_a_full_refresh_is_planned_once_and_replaces_what_is_there(shared: Shared, spark: SparkSession) -> None:
+    shared.session = spark
+    shared.plan()
+    shared.extract()
+    shared.land()
+    for number in range(3):
+        (shared.root / f"files/orders/{number:02}.csv").unlink()
+    assert shared.plan(is_full_refresh=True)[1].chunks == 3
+    shared.extract()
+    landed = shared.land(is_full_refresh=True)
+    assert (landed.status, landed.rows_read) == (RunStatus.SUCCEEDED, 0)
+    assert shared.rows() == EVERY[3:]
+
+
+def test_a_full_refresh_behind_an_open_round_begins_once_that_has_landed(shared: Shared, spark: SparkSession) -> None:
+    shared.session = spark
+    shared.plan()
+    planned, shares = shared.plan(is_full_refresh=True)
+    assert (planned.status, shares.has_resumed) == (RunStatus.SUCCEEDED, True)
+    shared.extract()
+    landed = shared.land(is_full_refresh=True, has_resumed=True)
+    assert (landed.status, landed.rows_read) == (RunStatus.SUCCEEDED, FILES)
+    assert shared.rows() == EVERY
+
+
+def test_a_tick_is_the_readers_and_the_lander_takes_no_more_of_it(shared: Shared) -> None:
+    shared.more = {"backfill": {"parallelism": 4, "max_chunks_per_tick": 3}}
+    assert shared.plan()[1].workers == 1
+    assert (read := shared.extract()).is_tick_over
+    assert read.rows_read == 3
+    landed = shared.land()
+    assert (landed.status, landed.is_tick_over, landed.rows_read) == (RunStatus.SUCCEEDED, True, 0)
+    assert len(shared.rows()) == 3
+
+
+def test_a_stop_leaves_the_chunks_to_the_next(shared: Shared) -> None:
+    shared.plan()
+    stop = Stop()
+    stop.ask()
+    with shared.at_work() as parts:
+        assert extract_step(parts, shared.spec, stop=stop).status is RunStatus.STOPPED
+        assert land_step(parts, shared.spec, wish=Wish(), has_resumed=False, stop=stop).status is RunStatus.STOPPED
+    assert shared.chunks() == [ChunkStatus.PENDING] * FILES
+
+
+def knobs(parallelism: int = 16, *, rate: RateBudget | None = None, tick: int | None = None) -> Knobs:
+    def set_to(value: Any) -> Setting[Any]:
+        return Setting(value, Origin.MANIFEST)
+
+    return Knobs(
+        cursor_kind=set_to(CursorKind.MONOTONIC),
+        parallelism=set_to(parallelism),
+        window=set_to(None),
+        rate_budget=set_to(rate),
+        start_from=set_to(None),
+        max_chunks_per_tick=set_to(tick),
+        max_attempts=set_to(5),
+    )
+
+
+@pytest.mark.parametrize(
+    ("chunks", "given", "workers"),
+    [
+        (0, knobs(), 1),
+        (1, knobs(), 1),
+        (CHUNKS_OF_A_WORKER, knobs(), 1),
+        (CHUNKS_OF_A_WORKER + 1, knobs(), 2),
+        (10_000, knobs(), 8),
+        (10_000, knobs(parallelism=3), 3),
+        (10_000, knobs(rate=RateBudget(60, 60)), 1),
+        (10_000, knobs(tick=100), 1),
+    ],
+)
+def test_chunks_are_worth_so_many_readers(chunks: int, given: Knobs, workers: int) -> None:
+    assert workers_for(chunks, given, 8) == workers
