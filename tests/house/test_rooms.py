@@ -37,6 +37,7 @@ MAP = {
     "plan": room("errors model spec"),
     "extract": room("errors model spec", "polars polars_hash pyarrow"),
     "extract.transform": room("errors model spec", "polars pyarrow pydantic"),
+    "extract.transform.guest": room("errors model spec", "wasmtime"),
     "extract.connectors": room("errors model spec", "polars pyarrow pydantic"),
     "extract.connectors.postgres": room("errors model spec", "pyarrow pydantic adbc_driver_postgresql"),
     "stage": room("errors model", "pyarrow"),
@@ -79,8 +80,9 @@ MAP = {
     "settings": room(STAGES),
     "wiring": room(f"{STAGES} run settings", "databricks pyarrow"),
     "cli": room(DOOR, "typer click rich"),
+    "notebook": room(DOOR, "polars"),
     "__main__": room("cli"),
-    "__init__": room("extract"),
+    "__init__": room("extract notebook"),
 }
 
 
