@@ -24,7 +24,10 @@ HakiriError
 │   ├── TransformUnfit           HK133  a plan that does not go with its table
 │   ├── TransformStale           HK134  a plan that is not what its source compiles to
 │   ├── SourceUncompilable       HK135  a transform's source that gives no plan
-│   └── CompilerMissing          HK136  TypeScript, and no Node to run it
+│   ├── CompilerMissing          HK136  TypeScript, and no Node to run it
+│   ├── ComponentRefused         HK137  WebAssembly that is not a transform
+│   ├── CapabilityUngranted      HK138  a component that asks for what the manifest does not grant it
+│   └── RuntimeMissing           HK139  a component, and no Wasmtime to run it
 ├── EngineError                  HK2xx  Spark, Java and the Delta jars
 │   ├── SparkMissing             HK201
 │   ├── JavaMissing              HK202
@@ -100,7 +103,10 @@ HakiriError
 │   ├── ColumnReserved           HK704  a name that belongs to row provenance
 │   ├── TransformFailed          HK711  rows that a transform could not take
 │   ├── ChunkTooLarge            HK712  more rows than a transform may see at once
-│   └── ReferenceUnfit           HK713  a table that rows cannot be looked up in
+│   ├── ReferenceUnfit           HK713  a table that rows cannot be looked up in
+│   ├── ComponentFailed          HK717  a component that gave up, or gave what it had not announced
+│   ├── ComponentExceeded        HK718  a component that took more than it may
+│   └── ComponentUnanswered      HK719  (retried) a component that gave up when a request of it had failed
 ├── StageError                   HK75x  the files of an attempt
 │   ├── AttemptTaken             HK751  the attempt's folder is already there
 │   ├── SchemaDrifted            HK752  a batch that does not go with the ones before it
@@ -621,6 +627,52 @@ class CompilerMissing(ManifestError):
 
     def help(self) -> str:
         return "install `hakiri[typescript]`; only compiling needs it, running does not"
+
+
+@dataclass(eq=False, kw_only=True)
+class ComponentRefused(LocatedError):
+    """A file of WebAssembly that cannot be a transform; nothing of it has been run."""
+
+    code = "HK137"
+    file: str
+    reason: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return f"the component `{self.file}` cannot be used: it {self.reason}"
+
+    def help(self) -> str | None:
+        return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class CapabilityUngranted(LocatedError):
+    """A component that asks for what it is not granted, or is granted what it does not ask for."""
+
+    code = "HK138"
+    file: str
+    reason: str
+    advice: str
+
+    def message(self) -> str:
+        return f"the component `{self.file}` {self.reason}"
+
+    def help(self) -> str:
+        return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class RuntimeMissing(LocatedError):
+    """A component among the transforms, and nothing that runs it."""
+
+    code = "HK139"
+    file: str
+
+    def message(self) -> str:
+        return f"`{self.file}` is WebAssembly, and the Wasmtime that runs it is not installed"
+
+    def help(self) -> str:
+        return "install `hakiri[wasm]`, on the machines that read chunks too"
 
 
 # --- the engine --------------------------------------------------------------------------------
@@ -1748,6 +1800,45 @@ class ReferenceUnfit(ExtractError):
 
     def help(self) -> str:
         return "join in a view over the landed tables"
+
+
+@dataclass(eq=False, kw_only=True)
+class ComponentError(ExtractError):
+    """A component of WebAssembly, at work on rows."""
+
+    file: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the component `{self.file}` failed on rows of `{self.table}`: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class ComponentFailed(ComponentError):
+    """It said so, it broke down, or its answer is not what it had announced."""
+
+    code = "HK717"
+
+    def help(self) -> str:
+        return "`hakiri transform try` shows what it does to a few rows"
+
+
+@dataclass(eq=False, kw_only=True)
+class ComponentExceeded(ComponentError):
+    """It was stopped at one of its limits."""
+
+    code = "HK718"
+
+    def help(self) -> str:
+        return "mend the component, or raise its `memory_mib`, `fuel` or `timeout` in the manifest"
+
+
+@dataclass(eq=False, kw_only=True)
+class ComponentUnanswered(ComponentError):
+    """It said that it failed, and a request that it had made got no answer: that may pass."""
+
+    code = "HK719"
+    recovery = Recovery.RETRY
 
 
 # --- staged files ------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from hakiri.model.session import SessionKind
 from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.gc import Collected, collect
-from hakiri.run.manifest import Workplace
+from hakiri.run.manifest import Workplace, find_pipeline
 from hakiri.run.node import Node
 from hakiri.run.query import table_paths
 from hakiri.run.surroundings import looks_around
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from hakiri.extract.transform.reshape import Reshape
     from hakiri.land.hooks.perform import Hooks
     from hakiri.land.hooks.views import Views
+    from hakiri.run.trial import Trial
 
 
 def workplace(settings: Settings) -> Workplace:
@@ -82,6 +83,19 @@ def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Conne
     """
     config = resolve(spec.source.config, settings.look_up)
     return registry.open_connector(spec.source.connector, config, root=project.root)
+
+
+def try_pipeline(settings: Settings, name: str, *, table: str | None, rows: int) -> dict[str, Trial]:
+    """What becomes of the first rows of a pipeline's tables. Writes nothing.
+
+    Raises ManifestError, QueryError, ReferenceUnfit, SourceError, TransformUnfit and ExtractError.
+    """
+    from hakiri.run.trial import try_transforms
+
+    project = workplace(settings).read()
+    spec = find_pipeline(project, name).spec
+    reshapes = transforms(settings, project, spec)
+    return try_transforms(spec, connector(settings, project, spec), reshapes, table=table, rows=rows)
 
 
 def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapping[str, Reshape]:

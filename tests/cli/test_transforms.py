@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+import hakiri as hk
 from cli.conftest import Hakiri
 from projects import MakeProject
 
@@ -99,6 +100,30 @@ def test_a_try_shows_rows_before_and_after_and_writes_nothing(hakiri: Hakiri, pr
     shown = hakiri("transform", "try", "issues", "--rows", "3").out
     assert "github_issues after, 1 filtered" in shown
     assert not (project / ".hakiri").exists()
+
+
+@pytest.mark.usefixtures("project")
+def test_a_notebook_shows_the_same(hakiri: Hakiri) -> None:
+    hakiri("compile", "--all")
+    tried = hk.try_transform("issues", rows=3)
+    assert list(tried) == ["github_issues"]
+    assert tried["github_issues"].before["number"].to_list() == [1, 2, 3]
+    assert tried["github_issues"].after.rows() == [(1, "grace"), (2, "linus")]
+    assert tried["github_issues"].filtered == 1
+    shown = tried._repr_html_()
+    assert "<h4>github_issues before</h4>" in shown
+    assert "<h4>github_issues after, 1 filtered</h4>" in shown
+    assert "&quot;linus&quot;" in shown
+    assert "github_issues after, 1 filtered\n" in repr(tried)
+
+
+def test_what_a_source_holds_is_no_page_of_a_notebook(project: Path, hakiri: Hakiri) -> None:
+    hakiri("compile", "--all")
+    for page in (project / "data/github_issues").iterdir():
+        page.write_text(page.read_text().replace("grace", "<script>grace</script>"))
+    shown = hk.try_transform("issues", project=project)._repr_html_()
+    assert "&lt;script&gt;grace" in shown
+    assert "<script>" not in shown
 
 
 def test_a_plan_shows_what_would_land(hakiri: Hakiri, project: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from extract.transform.modules import module
 from flow.stand import Stand, change
 from hakiri.model.ledger import RunStatus
 from hakiri.model.staged import PROVENANCE, Tally
@@ -85,6 +86,36 @@ def test_both_examples_land_the_open_issues_reshaped(make_stand: Callable[[Mappi
         expected = Tally(read=len(source), staged=len(still_open), filtered=len(source) - len(still_open))
         assert tally(result) == expected
     assert all(result.did_nothing for result in stand.apply().values())
+
+
+COMPONENT = """
+[[pipeline]]
+id = "{id}"
+source = {{ connector = "files", config = {{ path = "data" }} }}
+transforms = [{{ component = "components/{id}.wasm", keeps = "id" }}]
+destination = {{ namespace = "{id}" }}
+tables = ["github_issues"]
+"""
+
+
+def test_a_component_takes_part_in_a_run_and_one_that_never_ends_lands_nothing(
+    make_stand: Callable[[Mapping[str, str]], Stand],
+) -> None:
+    pipelines = COMPONENT.format(id="plain"), COMPONENT.format(id="endless").replace("keeps", "fuel = 1000000, keeps")
+    stand = make_stand({"hakiri.toml": '[project]\nname = "test"\n' + "".join(pipelines)})
+    shutil.copytree(REPO / "fixtures/github_issues", stand.root / "data/github_issues")
+    (stand.root / "components").mkdir()
+    shutil.copy(REPO / "fixtures/components/plain_text.wasm", stand.root / "components/plain.wasm")
+    endless = module(apply="(loop $ever (br $ever)) unreachable")
+    (stand.root / "components/endless.wasm").write_bytes(endless)
+    results = stand.apply()
+    rows = landed(stand, "plain.github_issues")
+    assert tally(results["plain"]).staged == len(rows) > 0
+    assert all((row["body"] is None) == (row["body_text"] is None) for row in rows)
+    failed = results["endless"]
+    assert failed.status is RunStatus.FAILED
+    assert "more than 1,000,000 instructions" in str(failed.errors[0])
+    assert not (stand.folder("endless.github_issues") / "_delta_log").exists()
 
 
 ORDERS = """

@@ -37,6 +37,7 @@ MAP = {
     "plan": room("errors model spec"),
     "extract": room("errors model spec", "polars polars_hash pyarrow"),
     "extract.transform": room("errors model spec", "polars pyarrow pydantic"),
+    "extract.transform.guest": room("errors model spec", "wasmtime"),
     "extract.connectors": room("errors model spec", "polars pyarrow pydantic"),
     "extract.connectors.postgres": room("errors model spec", "pyarrow pydantic adbc_driver_postgresql"),
     "stage": room("errors model", "pyarrow"),
@@ -82,8 +83,9 @@ MAP = {
     "bundle": room(f"{DOOR} spec", "cronsim databricks yaml"),
     "cli": room(f"{DOOR} bundle", "typer click rich"),
     "jobs": room(DOOR),
+    "notebook": room(DOOR, "polars"),
     "__main__": room("cli"),
-    "__init__": room("extract"),
+    "__init__": room("extract notebook"),
 }
 
 

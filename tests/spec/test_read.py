@@ -164,6 +164,13 @@ def test_an_unknown_key_comes_with_the_one_that_was_meant(make_project: MakeProj
         ('schema = "loose"', "`schema`: `loose` is not one of evolve, strict"),
         ('transforms = ["a.transforms.json"]', "there is no plan `a.transforms.json`"),
         ('transforms = ["../a.transforms.json"]', "there is no plan"),
+        ('transforms = [{ component = "a.wasm" }]', "there is no component `a.wasm`"),
+        ('transforms = [{ component = "../a.wasm" }]', "there is no component"),
+        ('transforms = [{ component = "a.wasm", fule = 1 }]', "unknown key `fule`"),
+        ('transforms = [{ component = "a.wasm", rows = "looses" }]', "`transforms[0].rows`: `looses` is not one of"),
+        ('transforms = [{ component = "a.wasm", timeout = "2h" }]', "half an hour at the most"),
+        ('transforms = [{ component = "a.wasm", network = ["10.0.0.1"] }]', "a host is written like"),
+        ('transforms = [{ component = "a.wasm", rows = "adds", keeps = "id" }]', "only where rows are"),
         ('quality.row_level = [{ type = "range", field = "a", on_fail = "skip" }]', "neither a lower nor an upper"),
         (
             'quality.row_level = [{ type = "range", field = "a", on_fail = "skip", min = 2, max = 1 }]',

@@ -55,7 +55,20 @@ EVERYTHING: dict[str, Any] = {
     "timezone": "Europe/Berlin",
     "incremental": {"column": "id", "lag": "5m"},
     "destination": {"connector": "context", "destination_writes_per_sec": 2.5},
-    "transforms": [{"plan": "pipelines/a.transforms.json", "tables": ["a"]}],
+    "transforms": [
+        "pipelines/b.transforms.json",
+        {"plan": "pipelines/a.transforms.json", "tables": ["a"]},
+        {
+            "component": "components/a.wasm",
+            "tables": ["a"],
+            "rows": "keeps",
+            "keeps": "id",
+            "network": ["models.example.com"],
+            "memory_mib": 64,
+            "fuel": 1_000_000,
+            "timeout": "10s",
+        },
+    ],
     "load": {
         "mode": "cdc_mirror",
         "sequence_by": "lsn",
@@ -124,6 +137,8 @@ def test_what_a_specification_dumps_fits_the_schema_and_loads_again() -> None:
         {"quality": {"row_level": [{"type": "regex", "field": "a", "on_fail": "skip"}]}},
         {"quality": {"dataset_level": {"freshness": {"column": "a", "on_fail": "warn"}}}},
         {"retry": {"max_attempts": "3"}},
+        {"transforms": [{"component": "a.wasm", "rows": "loses"}]},
+        {"transforms": [{"component": "a.wasm", "plan": "a.transforms.json"}]},
     ],
 )
 def test_what_the_loader_refuses_by_shape_the_schema_refuses_too(change: dict[str, Any]) -> None:

@@ -9,12 +9,15 @@ from hakiri.errors import as_json as error_json
 from hakiri.errors import render
 from hakiri.run import manifest
 from hakiri.run.init import init_project
+from hakiri.run.transforms import check_transforms
 from hakiri.settings import from_environment
 from hakiri.wiring import workplace
 
 
 def check_manifests(project: Path | None, *, as_json: bool) -> None:
-    found = workplace(from_environment(project=project)).read()
+    settings = from_environment(project=project)
+    found = workplace(settings).read()
+    check_transforms(found, shown_from=settings.cwd)
     names = list(found.pipelines)
     if as_json:
         warnings = [error_json(warning) for warning in found.warnings]

@@ -27,34 +27,30 @@ def try_rows(
     """Show rows of the source before and after the pipeline's transforms. Writes nothing."""
     from hakiri.cli.output import plain, say, say_json
     from hakiri.cli.sql import show_rows
-    from hakiri.run.manifest import find_pipeline
-    from hakiri.run.trial import try_transforms
+    from hakiri.run.trial import as_answer
     from hakiri.settings import from_environment
-    from hakiri.wiring import connector, transforms, workplace
+    from hakiri.wiring import try_pipeline
 
-    settings = from_environment(project=project)
-    found = workplace(settings).read()
-    spec = find_pipeline(found, name).spec
-    reshapes = transforms(settings, found, spec)
-    tried = try_transforms(spec, connector(settings, found, spec), reshapes, table=table, rows=rows)
+    tried = try_pipeline(from_environment(project=project), name, table=table, rows=rows)
     if as_json:
         say_json({name: _document(trial) for name, trial in tried.items()})
         return
     for name, trial in tried.items():
         say(f"[bold]{plain(name)}[/bold] before")
-        show_rows(trial.before.columns, list(trial.before.rows))
-        counts = {"filtered": trial.filtered, "merged": trial.merged, "added": trial.added}
-        told = "".join(f", {count:,} {kind}" for kind, count in counts.items() if count)
-        say(f"[bold]{plain(name)}[/bold] after{told}")
-        show_rows(trial.after.columns, list(trial.after.rows))
+        before, after = as_answer(trial.before), as_answer(trial.after)
+        show_rows(before.columns, list(before.rows))
+        say(f"[bold]{plain(name)}[/bold] after{trial.told}")
+        show_rows(after.columns, list(after.rows))
     if not tried:
         say(f"{plain(name)} has no transforms")
 
 
 def _document(trial: Trial) -> dict[str, object]:
+    from hakiri.run.trial import as_answer
+
     rows = {
         side: [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
-        for side, answer in (("before", trial.before), ("after", trial.after))
+        for side, answer in (("before", as_answer(trial.before)), ("after", as_answer(trial.after)))
     }
     return {**rows, "filtered": trial.filtered, "merged": trial.merged, "added": trial.added}
 

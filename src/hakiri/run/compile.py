@@ -136,4 +136,4 @@ def _asked_for(place: Workplace) -> set[tuple[str, str]]:
         project = place.read()
     except HakiriError:
         return set()
-    return {(name, asked.plan) for name, one in project.pipelines.items() for asked in one.spec.transforms}
+    return {(name, asked.file) for name, one in project.pipelines.items() for asked in one.spec.transforms}

@@ -6,8 +6,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakiri.errors import Place, ReferenceUnfit, TransformUnfit, UnreadableManifest, WrongValue
+from hakiri.errors import (
+    InvalidProject,
+    ManifestError,
+    Place,
+    ReferenceUnfit,
+    TransformUnfit,
+    UnreadableManifest,
+    WrongValue,
+)
 from hakiri.plan.modes import load_of
+from hakiri.spec.component import ComponentSpec
 from hakiri.spec.faults import guess, place_of
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -45,6 +54,24 @@ def read_transforms(project: Project, pipeline: str, *, shown_from: Path, stream
     return found
 
 
+def check_transforms(project: Project, *, shown_from: Path) -> None:
+    """See that every plan and every component of the project may run; no source and no table is asked.
+
+    Raises InvalidProject with all that may not.
+    """
+    problems: list[ManifestError] = []
+    for definition in project.pipelines.values():
+        for index in range(len(definition.spec.transforms)):
+            try:
+                _placed(project, definition, index, shown_from)
+            except InvalidProject as several:
+                problems += several.problems
+            except ManifestError as one:
+                problems.append(one)
+    if problems:
+        raise InvalidProject(problems=tuple(problems))
+
+
 def key_after(
     spec: PipelineSpec, table: TableSpec, key: tuple[str, ...], reshape: Reshape, columns: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -78,21 +105,28 @@ def _placed(project: Project, definition: Definition, index: int, shown_from: Pa
     from hakiri.extract.transform.reshape import Placed
 
     written, asked = definition.written, definition.spec.transforms[index]
+    path = project.root / asked.file
+    if isinstance(asked, ComponentSpec):
+        from hakiri.extract.transform.component import read_component
+
+        place = place_of(written.document, written.at, ("transforms", index, "component"))
+        return Placed(read_component(_read(path, shown_from), asked, place), asked.file, place)
     place = place_of(written.document, written.at, ("transforms", index, "plan"))
-    plan = _plan(project.root / asked.plan, shown_from, definition.spec.id, place)
-    return Placed(plan, asked.plan, place)
+    return Placed(_plan(path, shown_from, definition.spec.id, place), asked.file, place)
+
+
+def _read(path: Path, shown_from: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as failure:
+        reason = f"cannot be read: {failure.strerror or failure}"
+        raise UnreadableManifest(place=Place(shown_path(path, shown_from)), reason=reason) from failure
 
 
 def _plan(path: Path, shown_from: Path, pipeline: str, place: Place) -> TransformPlan:
     from hakiri.extract.transform.read import read_transform
 
-    shown = shown_path(path, shown_from)
-    try:
-        raw = path.read_bytes()
-    except OSError as failure:
-        reason = f"cannot be read: {failure.strerror or failure}"
-        raise UnreadableManifest(place=Place(shown), reason=reason) from failure
-    found = read_transform(raw, path=path, shown=shown)
+    found = read_transform(_read(path, shown_from), path=path, shown=shown_path(path, shown_from))
     if found.pipeline_id != pipeline:
         reason = f"`{path.name}` was compiled for the pipeline `{found.pipeline_id}`"
         raise WrongValue(place=place, key="transforms", reason=reason)
@@ -101,7 +135,8 @@ def _plan(path: Path, shown_from: Path, pipeline: str, place: Place) -> Transfor
 
 def _references(table: str, plans: tuple[Placed, ...], stream: Stream) -> dict[str, bytes]:
     found = {}
-    for name in dict.fromkeys(name for one in plans for name in one.plan.tables):
+    read_plans = [one.plan for one in plans if isinstance(one.plan, TransformPlan)]
+    for name in dict.fromkeys(name for plan in read_plans for name in plan.tables):
         read = stream(name, REFERENCE_BYTES)
         if read is None:
             reason = f"it is larger than {REFERENCE_BYTES >> 20} MiB, and every task would carry it"

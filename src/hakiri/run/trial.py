@@ -9,11 +9,11 @@ from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.landing_types import landing_schema
 from hakiri.extract.transform.reshape import Reshape
-from hakiri.extract.transform.trial import Trial, try_reshape
+from hakiri.extract.transform.trial import Trial, as_answer, try_reshape
 from hakiri.spec.faults import guess
 from hakiri.spec.pipeline import PipelineSpec
 
-__all__ = ["Trial", "try_transforms"]
+__all__ = ["Trial", "as_answer", "try_transforms"]
 
 
 def try_transforms(

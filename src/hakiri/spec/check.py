@@ -8,6 +8,7 @@ from typing import Any
 from hakiri.errors import ManifestError, Place, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
 from hakiri.model.connector import ConnectorFacts, Connectors
 from hakiri.model.source import CursorKind
+from hakiri.spec.component import ComponentSpec
 from hakiri.spec.faults import guess, key_name
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadMode, LoadSpec
@@ -99,6 +100,9 @@ def _check_tables(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
         for name in transform.tables:
             if name.casefold() not in seen:
                 yield wrong(("transforms", index, "tables"), f"the pipeline has no table `{name}`")
+        if isinstance(transform, ComponentSpec) and transform.keeps and transform.rows != "keeps":
+            reason = f'columns can be compared only where rows are: not with `rows = "{transform.rows}"`'
+            yield wrong(("transforms", index, "keeps"), reason)
 
 
 def _check_loads(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:

@@ -10,6 +10,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from hakiri.model.source import CursorKind
 from hakiri.spec.column_type import ColumnType
+from hakiri.spec.component import ComponentSpec
 from hakiri.spec.duration import Duration, PositiveDuration
 from hakiri.spec.frozen import Config, Distinct, Flag, Frozen, Int, Number, shorthand
 from hakiri.spec.load import Columns, LoadSpec
@@ -89,9 +90,23 @@ class TransformSpec(Frozen):
     tables: Annotated[tuple[Identifier, ...], Distinct] = ()
     """The tables it is for; all of the pipeline's when left out."""
 
+    @property
+    def file(self) -> str:
+        return self.plan
+
+
+def parse_transform(value: Any) -> Any:
+    """A plan, or what names a component. Told by that key alone, so that what is wrong with either is told of it."""
+    if isinstance(value, dict) and "component" in value:
+        return ComponentSpec.model_validate(value)
+    return TransformSpec.model_validate({"plan": value} if isinstance(value, str) else value)
+
 
 Table = Annotated[TableSpec, shorthand(TableSpec, "name")]
-Transform = Annotated[TransformSpec, shorthand(TransformSpec, "plan")]
+Transform = Annotated[
+    TransformSpec | ComponentSpec,
+    BeforeValidator(parse_transform, json_schema_input_type=str | TransformSpec | ComponentSpec),
+]
 
 
 def parse_start(value: Any) -> int | datetime:

@@ -26,7 +26,7 @@ from hakiri.spec.check_hooks import Surroundings, check_hooks
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
 from hakiri.spec.lines import KeyPath
-from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.pipeline import PipelineSpec, TransformSpec
 from hakiri.spec.project import CatalogSection, ContextSection, ProjectSpec
 from hakiri.spec.reference import LookUp, Reference, resolve
 
@@ -242,11 +242,12 @@ class _Reading:
 
     def _check_plans(self, spec: PipelineSpec, where: Where) -> None:
         for index, transform in enumerate(spec.transforms):
-            inside = (self.root / transform.plan).resolve().is_relative_to(self.root.resolve())
-            if inside and (self.root / transform.plan).is_file():
+            inside = (self.root / transform.file).resolve().is_relative_to(self.root.resolve())
+            if inside and (self.root / transform.file).is_file():
                 continue
-            reason = f"there is no plan `{transform.plan}` in the project"
-            place = where(("transforms", index, "plan"))
+            kind = "plan" if isinstance(transform, TransformSpec) else "component"
+            reason = f"there is no {kind} `{transform.file}` in the project"
+            place = where(("transforms", index, kind))
             self.problems.append(WrongValue(place=place, key=f"transforms[{index}]", reason=reason))
 
     def _check_hooks(self, project: ProjectSpec) -> None:

@@ -6,12 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+import tomli
 
-from hakiri.extract.transform import check, grammar, read
+from hakiri.extract.transform import check, component, grammar, guest, network, read
 from hakiri.extract.transform.compile import compile_source
 from hakiri.extract.transform.record import FRAME_VERBS
 from hakiri.extract.transform.reshape import CHUNK_BYTES
 from hakiri.run.transforms import REFERENCE_BYTES
+from hakiri.spec.component import ComponentSpec
+from hakiri.spec.pipeline import parse_transform
 from hakiri.spec.transform import MAX_STEPS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "transforms.md").read_text()
@@ -39,7 +42,36 @@ def test_the_limits_and_the_verbs_are_those_of_the_code() -> None:
         f"({REFERENCE_BYTES >> 20} MiB at the most)",
         f"up to {CHUNK_BYTES >> 20} MiB of them",
         f"beyond {grammar.MAX_WIDTH:,} characters",
+        f"{component.MAX_MODULE_BYTES >> 20} MiB at the most |",
+        f"up to {component.APPLY_ROWS:,} rows or {component.APPLY_BYTES >> 20} MiB of them",
+        f"over https, {network.MAX_REQUEST_BYTES >> 20} MiB each way",
+        f"answers with more than {guest.MAX_ANSWER_BYTES >> 20} MiB",
     ]
     told = " ".join(PAGE.split())
     assert [limit for limit in limits if limit not in told] == []
     assert [verb for verb in FRAME_VERBS if f"`{verb}`" not in PAGE] == []
+
+
+def test_the_keys_of_a_component_and_their_defaults_are_those_of_the_code() -> None:
+    written = dict(re.findall(r"^\| `([a-z_]+)` \| .* \| (.+) \|$", PAGE, re.MULTILINE))
+    shown = ComponentSpec(component="a.wasm").model_dump()
+    expected = {
+        "component": "required",
+        "tables": "all",
+        "rows": f"`{shown['rows']}`",
+        "keeps": "none",
+        "network": "none",
+        "memory_mib": str(shown["memory_mib"]),
+        "fuel": f"{shown['fuel']:,}",
+        "timeout": f"`{shown['timeout']}`",
+    }
+    assert {key: written.get(key) for key in shown} == expected
+
+
+def test_the_example_of_a_manifest_is_one() -> None:
+    [text] = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    asked = [parse_transform(one) for one in tomli.loads(text)["transforms"]]
+    assert [one.file for one in asked] == [
+        "pipelines/github-issues.transforms.json",
+        "components/plain_text.wasm",
+    ]

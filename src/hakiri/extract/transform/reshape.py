@@ -13,10 +13,12 @@ from hashlib import sha256
 import polars as pl
 import pyarrow as pa
 
-from hakiri.errors import HakiriError, Place, ReferenceUnfit, TransformFailed, TransformUnfit
+from hakiri.errors import ComponentError, HakiriError, Place, ReferenceUnfit, TransformFailed, TransformUnfit
+from hakiri.extract.landing_types import landing_schema
 from hakiri.extract.transform.apply import Apply, prepare
 from hakiri.extract.transform.casts import hopeless_cast
 from hakiri.extract.transform.check import Size, reach_of
+from hakiri.extract.transform.component import Applying, Component
 from hakiri.extract.transform.untouched import leaves_alone
 from hakiri.spec.faults import guess
 from hakiri.spec.transform import Explode, Join, Select, Step, TransformPlan
@@ -42,9 +44,9 @@ class Reshaped:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A plan and where it is asked for."""
+    """A plan, or a component, and where it is asked for."""
 
-    plan: TransformPlan
+    plan: TransformPlan | Component
     file: str
     place: Place
 
@@ -61,27 +63,38 @@ class Reshape:
     @property
     def sees_all(self) -> bool:
         """Whether it has to be given all rows of a chunk at once."""
-        return any(one.plan.scope == "chunk" for one in self.plans)
+        return any(isinstance(one.plan, TransformPlan) and one.plan.scope == "chunk" for one in self.plans)
 
     @property
     def digest(self) -> str:
         """Of everything that it does."""
-        plain = [one.plan.model_dump(mode="json") for one in self.plans]
+        plain = [
+            one.plan.digest if isinstance(one.plan, Component) else one.plan.model_dump(mode="json")
+            for one in self.plans
+        ]
         return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
     @property
     def keeps_rows_apart(self) -> bool:
         """Whether each row that comes out is one that went in, so that its key still tells it apart."""
-        return all(effect_of(step) not in (Effect.ADDS, Effect.MERGES) for _, _, step in self._steps())
+        return all(effect_of(step) in (Effect.KEEPS, Effect.FILTERS) for _, _, step in self._steps())
 
     def keeps(self, column: str) -> bool:
         """Whether the column comes out as it went in, as far as the steps tell."""
-        return all(leaves_alone(step, column) for _, _, step in self._steps())
+        return all(
+            column in step.spec.keeps if isinstance(step, Component) else leaves_alone(step, column)
+            for _, _, step in self._steps()
+        )
 
     def open(self) -> Reshaping:
-        """Ready to run in this process; the tables are taken apart once."""
+        """Ready to run in this process; the tables are taken apart once, components have nothing to remember yet."""
         references = self._tables()
-        moves = [_Move(step, prepare(step, references), shown) for _, shown, step in self._steps()]
+        moves = [
+            _Call(effect_of(step), step.open(self.table))
+            if isinstance(step, Component)
+            else _Move(step, prepare(step, references), shown)
+            for _, shown, step in self._steps()
+        ]
         for _, _, step in self._steps():
             if isinstance(step, Join):
                 self._require_distinct(step, references[step.table])
@@ -95,6 +108,9 @@ class Reshape:
         references = self._tables()
         frame = _frame(pa.Table.from_batches([], schema=schema)).lazy()
         for placed, shown, step in self._steps():
+            if isinstance(step, Component):
+                frame = self._announced(placed, step, frame.collect()).lazy()
+                continue
             known = frame.collect_schema().names()
             try:
                 reason = hopeless_cast(step, frame)
@@ -105,6 +121,15 @@ class Reshape:
                 raise TransformUnfit(place=placed.place, table=self.table, step=shown, reason=reason)
         return _arrow(frame.collect()).schema
 
+    def _announced(self, placed: Placed, component: Component, frame: pl.DataFrame) -> pl.DataFrame:
+        """No rows, of the columns that a component says it will give."""
+        before = landing_schema(_arrow(frame).schema, table=self.table)
+        try:
+            return _frame(component.open(self.table).schema(before).empty_table())
+        except ComponentError as failure:
+            reason = failure.reason
+            raise TransformUnfit(place=placed.place, table=self.table, step=placed.file, reason=reason) from failure
+
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {name: pl.read_ipc_stream(io.BytesIO(stream)) for name, stream in self.references.items()}
 
@@ -114,8 +139,11 @@ class Reshape:
         likely = guess(missing, known) if missing else None
         return TransformUnfit(place=placed.place, table=self.table, step=shown, reason=reason, guess=likely)
 
-    def _steps(self) -> Iterator[tuple[Placed, str, Step]]:
+    def _steps(self) -> Iterator[tuple[Placed, str, Step | Component]]:
         for placed in self.plans:
+            if isinstance(placed.plan, Component):
+                yield placed, placed.file, placed.plan
+                continue
             for number, step in enumerate(placed.plan.steps, start=1):
                 yield placed, f"step {number} (`{step.type}`) of {placed.file}", step
 
@@ -134,10 +162,14 @@ class Effect(StrEnum):
     FILTERS = "filters"
     MERGES = "merges"
     ADDS = "adds"
+    REPLACES = "replaces"
+    """Nobody can tell which rows are left: all that go in are merged, all that come out are added."""
 
 
-def effect_of(step: Step) -> Effect:
-    """What a step that was checked does to the number of rows."""
+def effect_of(step: Step | Component) -> Effect:
+    """What a step that was checked does to the number of rows; a component has to do what the manifest says of it."""
+    if isinstance(step, Component):
+        return Effect(step.spec.rows)
     match step.type:
         case "filter" | "drop_nulls" | "slice" | "join":
             return Effect.FILTERS
@@ -175,21 +207,58 @@ class _Segment:
         is_null = pl.lit(value=False) if step.keep_nulls else lists.is_null()
         return int(frame.select((is_empty.fill_null(value=False) | is_null).sum()).item()) if frame.height else 0
 
+    def run(self, frame: pl.DataFrame, table: str) -> pl.DataFrame:
+        query = frame.lazy()
+        for move in self.moves:
+            query = move.apply(query)
+        try:
+            return query.collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as cause:
+            raise self._failed(frame, cause, table) from None  # its own text may quote a value
+
+    def _failed(self, frame: pl.DataFrame, cause: BaseException, table: str) -> HakiriError:
+        """The step at fault is found by taking them one by one."""
+        for move in self.moves:
+            try:
+                frame = move.apply(frame.lazy()).collect()
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as found:
+                return TransformFailed(table=table, step=move.shown, reason=_told(found))
+        return TransformFailed(table=table, step=self.moves[-1].shown, reason=_told(cause))
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A component, which Polars knows nothing of."""
+
+    effect: Effect
+    applying: Applying
+
+    def lost(self, frame: pl.DataFrame) -> int:
+        del frame
+        return 0
+
+    def run(self, frame: pl.DataFrame, table: str) -> pl.DataFrame:
+        del table
+        return _frame(self.applying(_arrow(frame)))
+
 
 class Reshaping:
     """A transform at work on one chunk."""
 
-    def __init__(self, table: str, segments: tuple[_Segment, ...]) -> None:
+    def __init__(self, table: str, segments: tuple[_Segment | _Call, ...]) -> None:
         self._table = table
         self._segments = segments
 
     def __call__(self, rows: pa.Table) -> Reshaped:
-        """The rows as the plans make them; of no rows come none. Raises TransformFailed."""
+        """The rows as the plans make them; of no rows come none. Raises TransformFailed and ComponentError."""
         frame = _frame(rows)
         filtered = merged = added = 0
         for segment in self._segments:
             before, lost = frame.height, segment.lost(frame)
-            frame = self._run(segment, frame)
+            frame = segment.run(frame, self._table)
+            if segment.effect is Effect.REPLACES:
+                merged, added = merged + before, added + frame.height
+                continue
             grown = frame.height - (before - lost)
             filtered += lost + (-grown if grown < 0 and segment.effect is not Effect.MERGES else 0)
             merged += -grown if grown < 0 and segment.effect is Effect.MERGES else 0
@@ -198,29 +267,17 @@ class Reshaping:
             return Reshaped(_arrow(frame.clear()))
         return Reshaped(_arrow(frame), filtered, merged, added)
 
-    def _run(self, segment: _Segment, frame: pl.DataFrame) -> pl.DataFrame:
-        query = frame.lazy()
-        for move in segment.moves:
-            query = move.apply(query)
-        try:
-            return query.collect()
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as cause:
-            raise self._failed(segment, frame, cause) from None  # its own text may quote a value
 
-    def _failed(self, segment: _Segment, frame: pl.DataFrame, cause: BaseException) -> HakiriError:
-        """The step at fault is found by taking them one by one."""
-        for move in segment.moves:
-            try:
-                frame = move.apply(frame.lazy()).collect()
-            except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as found:
-                return TransformFailed(table=self._table, step=move.shown, reason=_told(found))
-        return TransformFailed(table=self._table, step=segment.moves[-1].shown, reason=_told(cause))
-
-
-def _segments(moves: list[_Move]) -> Iterator[_Segment]:
+def _segments(moves: list[_Move | _Call]) -> Iterator[_Segment | _Call]:
     held: list[_Move] = []
     effect = Effect.KEEPS
     for move in moves:
+        if isinstance(move, _Call):
+            if held:
+                yield _Segment(effect, tuple(held))
+            yield move
+            held, effect = [], Effect.KEEPS
+            continue
         found = effect_of(move.step)
         is_other = found is not Effect.KEEPS and effect not in (Effect.KEEPS, found)
         if held and (is_other or isinstance(move.step, Explode)):

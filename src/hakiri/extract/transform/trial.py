@@ -21,11 +21,17 @@ from hakiri.model.table import TableSchema
 class Trial:
     """The same rows before and after, and what became of those that are missing."""
 
-    before: Answer
-    after: Answer
+    before: pa.Table
+    after: pa.Table
     filtered: int
     merged: int
     added: int
+
+    @property
+    def told(self) -> str:
+        """What became of rows, to be said behind the word `after`."""
+        counts = {"filtered": self.filtered, "merged": self.merged, "added": self.added}
+        return "".join(f", {count:,} {kind}" for kind, count in counts.items() if count)
 
 
 def try_reshape(connector: Connector, schema: TableSchema, reshape: Reshape, *, rows: int) -> Trial:
@@ -36,7 +42,12 @@ def try_reshape(connector: Connector, schema: TableSchema, reshape: Reshape, *, 
     taken = _first(connector, schema, rows)
     found = reshape.open()(taken)
     after = to_landing(found.rows, table=schema.name)
-    return Trial(_answer(taken), _answer(pa.Table.from_batches([after])), found.filtered, found.merged, found.added)
+    return Trial(taken, pa.Table.from_batches([after]), found.filtered, found.merged, found.added)
+
+
+def as_answer(rows: pa.Table) -> Answer:
+    """The rows in values that text and JSON can hold."""
+    return Answer(tuple(rows.column_names), iter([tuple(map(plain, row.values())) for row in rows.to_pylist()]))
 
 
 def _first(connector: Connector, schema: TableSchema, rows: int) -> pa.Table:
@@ -59,7 +70,3 @@ def _batches(connector: Connector, schema: TableSchema) -> Generator[pa.RecordBa
 
 def _landing(batch: pa.RecordBatch, schema: TableSchema) -> pa.Table:
     return pa.Table.from_batches([to_landing(batch, table=schema.name)])
-
-
-def _answer(rows: pa.Table) -> Answer:
-    return Answer(tuple(rows.column_names), iter([tuple(map(plain, row.values())) for row in rows.to_pylist()]))

@@ -1,0 +1,94 @@
+"""Rows travel to a component and back as Arrow streams, and what comes back is believed as far as it was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from hakiri.extract.transform.guest import MAX_ANSWER_BYTES, Excess, Failure
+from hakiri.model.holdable import why_not
+
+MAX_COLUMNS = 10_000
+# Where Arrow's flatbuffers have what is looked for: of a message, and of the record batch in it.
+_HEADER, _CUSTOM_METADATA = 8, 12
+_COMPRESSION = 10
+
+
+def to_stream(schema: pa.Schema, rows: pa.RecordBatch | None = None) -> bytes:
+    """A schema, and rows of it, as a component takes them."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        if rows is not None:
+            writer.write_batch(rows)
+    return bytes(sink.getvalue())
+
+
+def schema_of(stream: bytes) -> pa.Schema:
+    """The schema that a component announces. Raises Failure where rows of it could not land."""
+    try:
+        found = pa.ipc.open_stream(stream).schema
+    except (pa.ArrowException, OSError) as wrong:
+        raise Failure("the schema it announces is not an Arrow stream") from wrong
+    if not 0 < len(found) <= MAX_COLUMNS or len(set(found.names)) < len(found):
+        raise Failure("the schema it announces has no columns, too many, or one of them twice")
+    for column in found:
+        if reason := why_not(column.type):
+            raise Failure(f"the column `{column.name}` that it announces cannot land: {reason}")
+    return pa.schema([pa.field(column.name, column.type) for column in found])
+
+
+def rows_of(stream: bytes, announced: pa.Schema) -> pa.Table:
+    """The rows that a component answers with. Raises Failure where they are not what it has announced."""
+    try:
+        _require_plain(stream)
+        read = pa.ipc.open_stream(stream)
+        schema = pa.schema([pa.field(column.name, column.type) for column in read.schema])
+        if schema != announced:
+            raise Failure("it answers with other columns than it has announced")
+        batches = [pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in _valid(read)]
+    except (pa.ArrowException, OSError) as wrong:
+        raise Failure("its answer is not an Arrow stream") from wrong
+    return pa.Table.from_batches(batches, schema=announced)
+
+
+def _valid(batches: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """Each batch, when every place it points to is in the answer, and it is no larger than that."""
+    total = 0
+    for batch in batches:
+        batch.validate(full=True)
+        total += batch.nbytes  # one piece of the answer may stand for several columns
+        if total > MAX_ANSWER_BYTES:
+            raise Excess(f"its answer stands for more than {MAX_ANSWER_BYTES >> 20} MiB")
+        yield batch
+
+
+def _require_plain(stream: bytes) -> None:
+    """Nothing in it is compressed, in the new way or the old: a few bytes could become more than there is memory."""
+    for message in pa.ipc.MessageReader.open_stream(stream):
+        if message.type == "schema":
+            continue
+        metadata = message.metadata.to_pybytes()
+        if message.type != "record batch" or _slot(metadata, _CUSTOM_METADATA):
+            raise Failure("its answer has more in it than rows")
+        if _slot(metadata, _HEADER, _COMPRESSION):
+            raise Failure("its answer is compressed")
+
+
+def _slot(metadata: bytes, *path: int) -> int:
+    """Whether the innermost table on a path of flatbuffer slots has a value at its last one; 0 where it has none."""
+    table = _number(metadata, 0, 4)
+    for slot in path[:-1]:
+        at = table + _entry(metadata, table, slot)
+        table = at + _number(metadata, at, 4)
+    return _entry(metadata, table, path[-1])
+
+
+def _entry(metadata: bytes, table: int, slot: int) -> int:
+    vtable = table - int.from_bytes(metadata[table : table + 4], "little", signed=True)
+    return _number(metadata, vtable + slot, 2) if slot < _number(metadata, vtable, 2) else 0
+
+
+def _number(metadata: bytes, at: int, size: int) -> int:
+    return int.from_bytes(metadata[at : at + size], "little")
