@@ -40,10 +40,6 @@ def changes(landed: Any, produced: Any, *, is_strict: bool = False, **table: Any
         ("bigint", "decimal(19,0)", "changed"),
         ("date", "timestamp_ntz", "widened"),
         ("string", "int", "changed"),
-        ("struct<a:int>", "struct<a:bigint,b:string>", "widened"),
-        ("struct<a:int,b:map<string,decimal(5,2)>>", "struct<a:int>", "narrowed"),
-        ("array<struct<a:int>>", "array<struct<a:bigint>>", "widened"),
-        ("map<string,int>", "map<string,bigint>", "widened"),
         ("array<int>", "map<string,int>", "changed"),
     ],
 )
@@ -51,6 +47,33 @@ def test_a_type_that_changed_is_widened_narrowed_or_another(before: str, after: 
     found = changes(columns(a=before), columns(a=after))
     assert found is not None
     assert [(one.kind, one.is_applied) for one in found] == [(kind, kind == "widened")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (
+            "struct<`x`: int, `y`: string>",
+            "struct<`z`: date, `x`: bigint>",
+            [("added", "a.z", True), ("widened", "a.x", True), ("dropped", "a.y", True)],
+        ),
+        ("struct<a:int,b:map<string,decimal(5,2)>>", "struct<b:map<string,decimal(5,2)>,a:int>", []),
+        ("array<struct<`x,<:`: int>>", "array<struct<`x,<:`: bigint>>", [("widened", "a.element.x,<:", True)]),
+        ("map<string,int>", "map<string,bigint>", [("widened", "a.value", True)]),
+        (
+            "map<int,array<bigint>>",
+            "map<bigint,array<int>>",
+            [("widened", "a.key", True), ("narrowed", "a.value.element", False)],
+        ),
+        ("struct<x:int>", "struct<x:string>", [("changed", "a.x", False)]),
+        ("struct<x:int>", "int", [("changed", "a", False)]),
+    ],
+)
+def test_a_nested_field_changes_by_the_rules_of_columns_and_is_told_by_its_path(
+    before: str, after: str, found: list[tuple[str, str, bool]]
+) -> None:
+    told = changes(columns(a=before), columns(a=after)) or ()
+    assert sorted((one.kind, one.column, one.is_applied) for one in told) == sorted(found)
 
 
 def test_columns_come_and_go() -> None:

@@ -17,7 +17,7 @@ from hakiri.land.staged_types import table_type
 from hakiri.land.stamp import stamp_of
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, sql_name
-from hakiri.land.types import Array, Decimal, Map, Simple, Struct, Type, needs_mapped_names, sql_type
+from hakiri.land.types import Array, Decimal, Map, Simple, Struct, Type, needs_mapped_names
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.spec.load import LoadMode
@@ -44,9 +44,6 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     steps = _steps(request, agreement.schema, stored)
     properties = _properties(request, agreement, standing)
     can_widen = _WIDENING in properties or (standing is not None and "typeWidening" in standing.features)
-    widens_in_place = can_widen and agreement.is_widening
-    if widens_in_place:
-        _require_flat(request, agreement, stored)
     return Recipe(
         target=request.target,
         stamp=stamp_of(request.project, request.landing, tuple(dict.fromkeys(chunk.run for chunk in request.chunks))),
@@ -59,7 +56,7 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
         is_new=standing is None,
         properties=properties,
         comment=request.comment,
-        widens_in_place=widens_in_place,
+        widens_in_place=can_widen and agreement.is_widening,
     )
 
 
@@ -177,17 +174,3 @@ def _has_ntz(kind: Type) -> bool:
             return _has_ntz(kind.key) or _has_ntz(kind.value)
         case Struct():
             return any(_has_ntz(field.type) for field in kind.fields)
-
-
-def _require_flat(request: LandRequest, agreement: Agreement, stored: Struct | None) -> None:
-    """Delta widens a nested field in place only by its own path; until that is built, it is refused."""
-    for wide in agreement.widened:
-        old = stored.find(wide.name) if stored else None
-        if old is not None and not isinstance(wide.type, Simple | Decimal):
-            raise SchemaIncompatible(
-                table=request.landing.table.table,
-                pipeline=request.landing.table.pipeline,
-                column=wide.name,
-                stored=sql_type(old.type).lower(),
-                incoming=sql_type(wide.type).lower(),
-            )

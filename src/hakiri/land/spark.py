@@ -142,9 +142,10 @@ class SparkTable:
         if recipe.properties:
             self._session.sql(SET_PROPERTIES.format(table=self._name, properties=_properties(recipe))).collect()
         if recipe.agreement.widened and recipe.widens_in_place:
-            for field in recipe.agreement.widened:
-                name, kind = quote(field.name), sql_type(field.type)
-                self._session.sql(WIDEN.format(table=self._name, column=name, type=kind)).collect()
+            for leaf in recipe.agreement.leaves:
+                column_path = ".".join(map(quote, leaf.path))
+                statement = WIDEN.format(table=self._name, column=column_path, type=sql_type(leaf.type))
+                self._session.sql(statement).collect()
         elif recipe.agreement.widened:
             self._rewrite(recipe)
 
@@ -167,7 +168,10 @@ class SparkTable:
             for name in stored.columns
         ]
         writer = stored.selectExpr(*columns).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-        writer.save(recipe.target.path if isinstance(recipe.target, PathTarget) else self._name)
+        if isinstance(recipe.target, PathTarget):
+            writer.save(recipe.target.path)
+        else:
+            writer.saveAsTable(self._name)
 
     def _bundle(self, recipe: Recipe) -> None:
         """Many small chunks never make many small files."""

@@ -73,6 +73,7 @@ SQL_NAMES = {
     "timestamp_ntz": "TIMESTAMP_NTZ",
 }
 
+_DELTA_NAMES = {sql.lower(): name for name, sql in SQL_NAMES.items()}
 _AWKWARD = frozenset(" ,;{}()\n\t=")
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
 
@@ -122,6 +123,11 @@ def sql_type(kind: Type) -> str:
             return f"STRUCT<{', '.join(f'{quote(one.name)}: {sql_type(one.type)}' for one in kind.fields)}>"
         case _:
             assert_never(kind)
+
+
+def plain_type(spelling: str) -> Type:
+    """A type without parts, as plans spell it: what `sql_type` wrote, in lower case."""
+    return _read(_DELTA_NAMES.get(spelling, spelling))
 
 
 def columns_of(table: Struct) -> tuple[tuple[str, str], ...]:

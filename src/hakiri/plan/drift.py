@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from hakiri.errors import HakiriError, KeyChanged, SchemaDrift, SchemaIncompatible
 from hakiri.model.staged import PROVENANCE
+from hakiri.model.widening import opened, wider
 from hakiri.plan.facts import ColumnFact, TableFacts
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History
@@ -103,18 +103,27 @@ def _is_read_anew(table: TableFacts) -> bool:
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:
-    """How the columns differ, in the order of those that would land; provenance is ours and does not count."""
+    """How the columns differ, in the order of those that would land; provenance is ours and does not count.
+
+    A field of a nested column is told by its path, and by the same rules: `address.zip`, `lines.element.price`.
+    """
+    before = [(column.name, column.type) for column in landed if column.name not in PROVENANCE]
+    after = [(column.name, column.type) for column in produced if column.name not in PROVENANCE]
+    yield from _members(before, after, "")
+
+
+def _members(landed: Iterable[tuple[str, str]], produced: Iterable[tuple[str, str]], path: str) -> Iterator[Change]:
     # Delta compares names without case.
-    before = {column.name.casefold(): column for column in landed if column.name not in PROVENANCE}
-    after = {column.name.casefold(): column for column in produced if column.name not in PROVENANCE}
-    for name, column in after.items():
+    before = {name.casefold(): (path + name, kind) for name, kind in landed}
+    after = {name.casefold(): (path + name, kind) for name, kind in produced}
+    for name, (column, kind) in after.items():
         if name not in before:
-            yield ChangeKind.ADDED, column.name, None, column.type
-        elif column.type != before[name].type:
-            yield _retyped(before[name].type, column.type), column.name, before[name].type, column.type
-    for name, column in before.items():
+            yield ChangeKind.ADDED, column, None, kind
+        else:
+            yield from _retyped(column, before[name][1], kind)
+    for name, (column, kind) in before.items():
         if name not in after:
-            yield ChangeKind.DROPPED, column.name, column.type, None
+            yield ChangeKind.DROPPED, column, kind, None
 
 
 def _key(landed: tuple[str, ...], declared: tuple[str, ...]) -> Iterator[Change]:
@@ -122,61 +131,11 @@ def _key(landed: tuple[str, ...], declared: tuple[str, ...]) -> Iterator[Change]
         yield ChangeKind.REKEYED, "primary key", ", ".join(landed), ", ".join(declared) or None
 
 
-def _retyped(before: str, after: str) -> ChangeKind:
-    if _holds(after, before):
-        return ChangeKind.WIDENED
-    return ChangeKind.NARROWED if _holds(before, after) else ChangeKind.CHANGED
-
-
-def _holds(wide: str, narrow: str) -> bool:
-    """Whether a Delta table may be changed from the narrow type to the wide one without losing a value."""
-    if wide == narrow or wide in _WIDER.get(narrow, ()):
-        return True
-    if (to := _DECIMAL.fullmatch(wide)) and (whole := _whole_and_scale(narrow)):
-        precision, scale = int(to[1]), int(to[2])
-        return precision - scale >= whole[0] and scale >= whole[1]
-    outer, inner = _opened(wide), _opened(narrow)
-    if outer is None or inner is None or outer[0] != inner[0]:
-        return False
-    members = dict(outer[1])
-    return all(name in members and _holds(members[name], kind) for name, kind in inner[1])
-
-
-_WIDER = {
-    "tinyint": {"smallint", "int", "bigint", "double"},
-    "smallint": {"int", "bigint", "double"},
-    "int": {"bigint", "double"},
-    "float": {"double"},
-    "date": {"timestamp_ntz"},
-}
-_DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
-_WHOLE_DIGITS = {"tinyint": 10, "smallint": 10, "int": 10, "bigint": 20}  # as many as Delta asks for
-_NESTED = re.compile(r"(struct|array|map)<(.*)>", re.DOTALL)
-
-
-def _whole_and_scale(kind: str) -> tuple[int, int] | None:
-    if found := _DECIMAL.fullmatch(kind):
-        return int(found[1]) - int(found[2]), int(found[2])
-    return (_WHOLE_DIGITS[kind], 0) if kind in _WHOLE_DIGITS else None
-
-
-def _opened(kind: str) -> tuple[str, list[tuple[str, str]]] | None:
-    """A nested type's name and its members; the parts of arrays and maps are named by their place."""
-    found = _NESTED.fullmatch(kind)
-    if not found:
-        return None
-    parts = list(_parts(found[2]))
-    if found[1] == "struct":
-        return "struct", [(name, kind) for name, _, kind in (part.partition(":") for part in parts)]
-    return found[1], [(str(place), part) for place, part in enumerate(parts)]
-
-
-def _parts(text: str) -> Iterator[str]:
-    """The text cut at the commas that no bracket encloses."""
-    depth = start = 0
-    for place, mark in enumerate(text):
-        depth += (mark in "<(") - (mark in ">)")
-        if mark == "," and not depth:
-            yield text[start:place]
-            start = place + 1
-    yield text[start:]
+def _retyped(column: str, before: str, after: str) -> Iterator[Change]:
+    old, new = opened(before), opened(after)
+    if old and new and old.kind == new.kind:
+        yield from _members(old.parts, new.parts, f"{column}.")
+    elif before != after:
+        both = None if old or new else wider(before, after)
+        kinds = {after: ChangeKind.WIDENED, before: ChangeKind.NARROWED}
+        yield kinds.get(both or "", ChangeKind.CHANGED), column, before, after

@@ -68,6 +68,8 @@ class Differing:
     refused: HakiriError | None
     told_apart_by: frozenset[str] | None
     """The columns that tell rows and their versions apart; None where only a row's content does."""
+    columns: frozenset[str] = frozenset()
+    """The table's own; what else changes is a field within one of them."""
     is_strict: bool = False
 
     @property
@@ -155,6 +157,8 @@ def _require_holdable(differing: Differing, change: SchemaChange) -> None:
     before, after, apart = change.before or "", change.after or "", differing.told_apart_by
     if any(one.partition("<")[0] in _BEYOND_TEXT for one in (before, after)):
         reason = "text does not hold the values of both"
+    elif change.column.casefold() not in differing.columns:
+        reason = "it is a field of a nested column, and only a whole column can become text"
     elif apart is None:
         reason = "rows of this table are told apart by their content, which would be another"
     elif change.column.casefold() in apart:
@@ -203,7 +207,8 @@ def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, p
     refused = refusal(spec.id, key.table, changes or (), spec.schema_policy)
     version = len(catalog.schemas(key)) if catalog else 0
     is_strict = spec.schema_policy is SchemaPolicy.STRICT
-    return Differing(key, version, changes, refused, _told_apart_by(spec, table), is_strict)
+    columns = frozenset(one.name.casefold() for one in table.landed_columns or ())
+    return Differing(key, version, changes, refused, _told_apart_by(spec, table), columns, is_strict)
 
 
 def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | None:
