@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import SchemaIncompatible
-from hakiri.land.lander import Outcome
+from hakiri.errors import RenameUnfit, SchemaIncompatible
+from hakiri.land.lander import Outcome, land
 from hakiri.land.target import Target, sql_name
 from hakiri.spec.load import LoadMode
 from land.staging import Workshop, named
@@ -245,3 +245,49 @@ def test_a_table_of_a_catalog_evolves_in_every_mode(tmp_path: Path, spark: Spark
             accepted={"n": "string"},
         )
         assert shop.spark_rows("id", "n", "s") == [(5, "2", None)]
+
+
+TOWN = pa.schema([("id", pa.int64()), ("town", pa.string()), ("n", pa.int64())])
+CITY = pa.schema([("id", pa.int64()), ("n", pa.int64()), ("city", pa.string())])
+
+
+def rename_in(shop: Workshop) -> None:
+    """A table, its source under the new name, and a chunk that was staged under the old one."""
+    declared: dict[str, Any] = {"renamed": {"city": "town"}, "mode": LoadMode.UPSERT, "key": ("city",), "cursor": "n"}
+    first = [{"id": key, "town": name, "n": 1} for key, name in ((1, "Basel"), (2, "Bern"))]
+    shop.land(shop.chunk(first, schema=TOWN, cursor="n"), **{**declared, "key": ("town",), "renamed": {}})
+    new = shop.chunk([{"id": 3, "city": "Bern", "n": 2}], schema=CITY, cursor="n")
+    late = shop.chunk([{"id": 4, "town": "Chur", "n": 2}], schema=TOWN, cursor="n")
+    request = shop.request(new, late, **declared)
+    landed = shop.finish(request, land(request, shop.spark))
+    assert landed.schema.names[:3] == ("id", "city", "n")
+    assert shop.spark_rows("id", "city", "n") == [(1, "Basel", 1), (3, "Bern", 2), (4, "Chur", 2)]
+    assert land(request, shop.spark).outcome is Outcome.REPLAYED
+    again = shop.land(shop.chunk([{"id": 5, "city": "Thun", "n": 3}], schema=CITY, cursor="n"), **declared)
+    assert again.version == landed.version + 1, "what was renamed is not renamed again"
+    both = pa.schema([*CITY, pa.field("town", pa.string())])
+    with pytest.raises(RenameUnfit, match="both names"):
+        shop.land(shop.chunk([{"id": 6, "town": "a", "city": "b", "n": 4}], schema=both, cursor="n"), **declared)
+
+
+def test_a_declared_rename_keeps_the_rows_of_a_folder(spark_workshop: Workshop) -> None:
+    rename_in(spark_workshop)
+    assert spark_workshop.rows("id", "city") == [(1, "Basel"), (3, "Bern"), (4, "Chur"), (5, "Thun")]
+    assert spark_workshop.land(
+        spark_workshop.chunk([{"id": 6, "n": 5, "city": "Zug"}], schema=CITY), renamed={"city": "town"}
+    ).outcome is Outcome.ADOPTED, "its names are not mapped, so files can still be adopted"  # fmt: skip
+
+
+def test_a_declared_rename_keeps_the_files_of_a_catalogs_table(tmp_path: Path, spark: SparkSession) -> None:
+    with catalog_table(spark, "evolution_test.renamed") as target:
+        rename_in(Workshop(tmp_path, lambda: spark, target))
+        commits = spark.sql("DESCRIBE HISTORY evolution_test.renamed").collect()
+        assert [one["operation"] for one in commits].count("RENAME COLUMN") == 1
+
+
+def test_rows_that_are_told_apart_by_content_are_not_renamed(workshop: Workshop) -> None:
+    workshop.land(workshop.chunk([{"id": 1, "town": "Basel", "n": 1}], schema=TOWN, cursor="n"))
+    chunk = workshop.chunk([{"id": 1, "city": "Basel", "n": 1}], schema=CITY, cursor="n")
+    with pytest.raises(RenameUnfit, match="by their content"):
+        workshop.land(chunk, renamed={"city": "town"}, removes_overlap=True, cursor="n")
+    assert workshop.version() == 0

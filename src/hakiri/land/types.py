@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from hakiri.land.target import quote
@@ -54,6 +54,10 @@ class Struct:
     def find(self, name: str) -> Field | None:
         """The field of this name; Delta's names have no case."""
         return next((field for field in self.fields if field.name.lower() == name.lower()), None)
+
+    def renamed(self, names: Mapping[str, str]) -> Struct:
+        """The same with other names for some of the fields."""
+        return Struct(tuple(replace(field, name=names.get(field.name, field.name)) for field in self.fields))
 
 
 Type = Simple | Decimal | Array | Map | Struct

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hakiri.errors import HakiriError, KeyChanged, SchemaDrift, SchemaIncompatible
+from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible
+from hakiri.model.renamed import doubled, outdated, present_name
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.widening import opened, wider
 from hakiri.plan.facts import ColumnFact, TableFacts
@@ -16,13 +17,14 @@ from hakiri.spec.pipeline import SchemaPolicy
 
 
 class ChangeKind(StrEnum):
-    """How a schema moved. A renamed column is one that was dropped and one that was added."""
+    """How a schema moved. A column renamed without a word is one that was dropped and one that was added."""
 
     ADDED = "added"  # older rows get NULL
     DROPPED = "dropped"  # the table keeps it; newer rows get NULL
     WIDENED = "widened"
     NARROWED = "narrowed"  # rejected, unless accepted: the table keeps the wider type
     CHANGED = "changed"  # rejected, unless accepted: neither type holds the other's values, so it becomes text
+    RENAMED = "renamed"  # as declared; rejected where both names are there
     REKEYED = "rekeyed"  # rejected, unless every row is read anew
 
 
@@ -50,9 +52,12 @@ def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChang
         return ()
     if table.produced is None:
         return None
-    found = [*column_changes(table.landed_columns, table.produced), *_key(table.landed_key, table.primary_key)]
+    renamed = table.spec.renamed
+    landed, produced = ([_present(one, renamed) for one in names] for names in (table.landed_columns, table.produced))
+    keys = (tuple(present_name(name, renamed) for name in key) for key in (table.landed_key, table.primary_key))
+    found = [*_renamed(table), *column_changes(landed, produced), *_key(*keys)]
     is_strict = policy is SchemaPolicy.STRICT
-    return tuple(SchemaChange(*change, is_applied=not is_strict and _is_applied(table, change)) for change in found)
+    return tuple(SchemaChange(*change, is_applied=_is_applied(table, change, is_strict=is_strict)) for change in found)
 
 
 def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: SchemaPolicy) -> HakiriError | None:
@@ -64,6 +69,8 @@ def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: 
         return SchemaDrift(pipeline=pipeline, table=table, changes=tuple(map(told, refused)))
     first = refused[0]
     before, after = first.before or "none", first.after or "none"
+    if first.kind is ChangeKind.RENAMED:
+        return RenameUnfit(pipeline=pipeline, table=table, before=before, after=after, reason="both names are there")
     if first.kind is ChangeKind.REKEYED:
         return KeyChanged(pipeline=pipeline, table=table, before=before, after=after)
     return SchemaIncompatible(pipeline=pipeline, table=table, column=first.column, stored=before, incoming=after)
@@ -81,16 +88,38 @@ MARKS = {
     ChangeKind.WIDENED: "~",
     ChangeKind.NARROWED: "!",
     ChangeKind.CHANGED: "!",
+    ChangeKind.RENAMED: "=",
     ChangeKind.REKEYED: "!",
 }
 
 Change = tuple[ChangeKind, str, str | None, str | None]
 
 
-def _is_applied(table: TableFacts, change: Change) -> bool:
+def _present(column: ColumnFact, renamed: Mapping[str, str]) -> ColumnFact:
+    return replace(column, name=present_name(column.name, renamed))
+
+
+def _renamed(table: TableFacts) -> Iterator[Change]:
+    renamed = table.spec.renamed
+    landed = [column.name for column in table.landed_columns or ()]
+    for columns in (landed, [column.name for column in table.produced or ()]):
+        if both := doubled(columns, renamed):
+            yield ChangeKind.RENAMED, both, renamed[both], both
+            return
+    for before, after in outdated(landed, renamed).items():
+        yield ChangeKind.RENAMED, after, before, after
+
+
+def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
     kind, column, _, after = change
+    if kind is ChangeKind.RENAMED:  # what the manifest declares is no drift
+        columns = (table.landed_columns or (), table.produced or ())
+        return not any(doubled((one.name for one in names), table.spec.renamed) for names in columns)
+    if is_strict:
+        return False
     if kind in ACCEPTABLE:
-        return {name.casefold(): type_ for name, type_ in table.accepted.items()}.get(column.casefold()) == after
+        accepted = {present_name(name, table.spec.renamed).casefold(): kind for name, kind in table.accepted.items()}
+        return accepted.get(column.casefold()) == after
     return kind in APPLIED or (kind is ChangeKind.REKEYED and _is_read_anew(table))
 
 
