@@ -87,7 +87,8 @@ HakiriError
 │   ├── FeatureUnavailable       HK608  a manifest asks for what this release does not carry out
 │   ├── SchemaDrift              HK609  a strict pipeline, and a source with another schema than the table's
 │   ├── KeyChanged               HK610  a source whose rows are told apart by other columns than the table's
-│   └── NotAcceptable            HK611  a change of type that no column could hold
+│   ├── NotAcceptable            HK611  a change of type that no column could hold
+│   └── RenameUnfit              HK614  a declared rename that cannot be carried out
 ├── QueryError                   HK65x  a question about what there is
 │   ├── UnknownTable             HK651  a name that no landed table has
 │   ├── QueryRefused             HK652  SQL that is not understood, or does more than ask
@@ -1573,6 +1574,24 @@ class NotAcceptable(TablePlanError):
 
 
 # --- questions ---------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class RenameUnfit(PlanError):
+    """A manifest that says a column has another name now, and a table or a source that cannot follow."""
+
+    code = "HK614"
+    pipeline: str
+    table: str
+    before: str
+    after: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.before}` of `{self.table}` cannot become `{self.after}`: {self.reason}"
+
+    def help(self) -> str:
+        return f"take `{self.after}` out of `renamed`, or make it one column in a transform"
 
 
 @dataclass(eq=False, kw_only=True)

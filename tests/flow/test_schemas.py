@@ -172,6 +172,25 @@ def test_a_strict_table_that_has_drifted_takes_nothing_and_the_others_go_on(shop
     assert shop.landed("cities") == Rows([(1,), (2,)])
 
 
+def test_a_declared_rename_is_carried_out_once_and_told(shop: Stand, hakiri: Hakiri) -> None:
+    path = shop.root / "pipelines/shop.toml"
+    path.write_text(f'schema = "strict"\n{path.read_text()}')
+    change(
+        shop.root / "shop.sqlite", "ALTER TABLE orders RENAME COLUMN code TO kind", "INSERT INTO orders VALUES (2, 20)"
+    )
+    assert isinstance(shop.apply()["shop"].errors[0], SchemaDrift), "undeclared, it is a drop and an addition"
+    declared = '"orders", renamed = { kind = "code" }, primary_key'
+    path.write_text(path.read_text().replace('"orders", primary_key', declared))
+    code, (orders, _) = hakiri(shop, "schema", "diff", "shop")
+    assert (code, [(one["kind"], one["before"]) for one in orders["changes"]]) == (0, [("renamed", "code")])
+    assert shop.apply()["shop"].errors == ()
+    assert shop.landed("orders") == Rows([(1, 10), (2, 20)])
+    _, log = hakiri(shop, "schema", "log", "shop")
+    told = [(one["version"], one["reason"], one["changes"]) for one in log if one["table"] == "orders"]
+    assert told == [(1, "first landing", []), (2, "renamed", ["= kind code -> kind"])]
+    assert hakiri(shop, "schema", "diff", "shop")[1][0]["changes"] == []
+
+
 def test_what_no_text_holds_and_what_tells_rows_apart_cannot_be_accepted(shop: Stand, hakiri: Hakiri) -> None:
     retype(shop, "code BLOB", "(2, x'00ff')")
     code, refused = hakiri(shop, "schema", "accept", "shop")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
 
+from hakiri.errors import RenameUnfit
 from hakiri.model.chunk import Chunk, ChunkKey
 from hakiri.model.span import KeyRange
-from hakiri.plan.drift import SchemaChange, schema_changes
+from hakiri.plan.drift import SchemaChange, refusal, schema_changes
 from hakiri.plan.facts import ColumnFact
 from hakiri.plan.reading import Reading, to_json
 from hakiri.spec.pipeline import SchemaPolicy
@@ -40,10 +41,6 @@ def changes(landed: Any, produced: Any, *, is_strict: bool = False, **table: Any
         ("bigint", "decimal(19,0)", "changed"),
         ("date", "timestamp_ntz", "widened"),
         ("string", "int", "changed"),
-        ("struct<a:int>", "struct<a:bigint,b:string>", "widened"),
-        ("struct<a:int,b:map<string,decimal(5,2)>>", "struct<a:int>", "narrowed"),
-        ("array<struct<a:int>>", "array<struct<a:bigint>>", "widened"),
-        ("map<string,int>", "map<string,bigint>", "widened"),
         ("array<int>", "map<string,int>", "changed"),
     ],
 )
@@ -51,6 +48,33 @@ def test_a_type_that_changed_is_widened_narrowed_or_another(before: str, after: 
     found = changes(columns(a=before), columns(a=after))
     assert found is not None
     assert [(one.kind, one.is_applied) for one in found] == [(kind, kind == "widened")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (
+            "struct<`x`: int, `y`: string>",
+            "struct<`z`: date, `x`: bigint>",
+            [("added", "a.z", True), ("widened", "a.x", True), ("dropped", "a.y", True)],
+        ),
+        ("struct<a:int,b:map<string,decimal(5,2)>>", "struct<b:map<string,decimal(5,2)>,a:int>", []),
+        ("array<struct<`x,<:`: int>>", "array<struct<`x,<:`: bigint>>", [("widened", "a.element.x,<:", True)]),
+        ("map<string,int>", "map<string,bigint>", [("widened", "a.value", True)]),
+        (
+            "map<int,array<bigint>>",
+            "map<bigint,array<int>>",
+            [("widened", "a.key", True), ("narrowed", "a.value.element", False)],
+        ),
+        ("struct<x:int>", "struct<x:string>", [("changed", "a.x", False)]),
+        ("struct<x:int>", "int", [("changed", "a", False)]),
+    ],
+)
+def test_a_nested_field_changes_by_the_rules_of_columns_and_is_told_by_its_path(
+    before: str, after: str, found: list[tuple[str, str, bool]]
+) -> None:
+    told = changes(columns(a=before), columns(a=after)) or ()
+    assert sorted((one.kind, one.column, one.is_applied) for one in told) == sorted(found)
 
 
 def test_columns_come_and_go() -> None:
@@ -83,3 +107,32 @@ def test_under_a_strict_policy_nothing_is_applied() -> None:
 def test_a_new_table_has_no_changes_and_a_transform_may_hide_them() -> None:
     assert changes(None, columns(a="int")) == ()
     assert changes(columns(a="int"), None) is None
+
+
+RENAMED = {"city": "town"}
+
+
+def renamed(landed: Any, produced: Any, **table: Any) -> list[tuple[Any, ...]]:
+    facts = facts_of(landed_columns=landed, produced=produced, **table).tables[0]
+    facts = replace(facts, spec=facts.spec.model_copy(update={"renamed": RENAMED}))
+    return [astuple(one) for one in schema_changes(facts, SchemaPolicy.STRICT) or ()]
+
+
+def test_a_declared_rename_is_no_drift_and_happens_once() -> None:
+    old, new = columns(Town="string"), columns(city="string")
+    done = ("renamed", "city", "Town", "city", True)
+    assert renamed(old, new) == [done]
+    assert renamed(old, old) == [done], "a source that is late gives the old name, and means the new one"
+    assert renamed(new, new) == []
+    assert renamed(new, old) == []
+    assert renamed(old, new, landed_key=("town",), primary_key=("city",)) == [done]
+
+
+def test_a_rename_with_both_names_there_is_refused() -> None:
+    both, new = columns(town="string", city="string"), columns(city="string")
+    for landed, produced in ((both, new), (new, both)):
+        facts = facts_of(landed_columns=landed, produced=produced).tables[0]
+        facts = replace(facts, spec=facts.spec.model_copy(update={"renamed": RENAMED}))
+        error = refusal("shop", "orders", schema_changes(facts, SchemaPolicy.EVOLVE) or (), SchemaPolicy.EVOLVE)
+        assert isinstance(error, RenameUnfit)
+        assert (error.before, error.after) == ("town", "city")

@@ -46,6 +46,7 @@ EVERYTHING: dict[str, Any] = {
             "name": "b",
             "primary_key": "id",
             "columns": ["id", {"name": "n", "type": "decimal(10,2)"}],
+            "renamed": {"n": "m"},
             "query": "select 1",
             "incremental": "id",
             "load": {"mode": "upsert", "upsertKey": ["id"]},

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hakiri.errors import KeyMissing, ModeUnavailable, RowsUncounted, SchemaIncompatible
+from hakiri.errors import KeyMissing, ModeUnavailable, RenameUnfit, RowsUncounted, SchemaIncompatible
 from hakiri.land.adoptable import can_adopt
 from hakiri.land.modes.append import Overlap, append
 from hakiri.land.modes.truncate import truncate
 from hakiri.land.modes.upsert import upsert
 from hakiri.land.peek import sample
-from hakiri.land.recipe import LandRequest, Part, Recipe, Steps
+from hakiri.land.recipe import MAPPED_NAMES, LandRequest, Part, Recipe, Steps
 from hakiri.land.reconcile import Agreement, reconcile
 from hakiri.land.staged_types import table_type
 from hakiri.land.stamp import stamp_of
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, sql_name
-from hakiri.land.types import Array, Decimal, Map, Simple, Struct, Type, needs_mapped_names, sql_type
+from hakiri.land.types import Array, Decimal, Map, Simple, Struct, Type, needs_mapped_names
 from hakiri.model.key import KeyValue
+from hakiri.model.renamed import doubled, outdated
 from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.spec.load import LoadMode
 
@@ -26,7 +27,6 @@ AVAILABLE = (LoadMode.APPEND.value, LoadMode.TRUNCATE.value, LoadMode.UPSERT.val
 
 _KEEP_LOG = ("delta.logRetentionDuration", "interval 365 days")
 _NO_DELETION_VECTORS = ("delta.enableDeletionVectors", "false")
-_MAPPED_NAMES = ("delta.columnMapping.mode", "name")
 _NTZ = ("delta.feature.timestampNtz", "supported")
 _WIDENING = ("delta.enableTypeWidening", "true")
 
@@ -34,19 +34,17 @@ _WIDENING = ("delta.enableTypeWidening", "true")
 def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     """The recipe for this table at this version.
 
-    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, KeyMissing, RowsUncounted or LandingTooLarge.
+    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, KeyMissing, RowsUncounted or
+    LandingTooLarge.
     """
-    table = request.landing.table
     _require_whole(request)
-    stored = None if standing is None else standing.schema
-    staged = [table_type(chunk.schema, table=table.table) for chunk in request.chunks]
+    renames = {} if standing is None else _renames(request, standing.schema)
+    stored = None if standing is None else standing.schema.renamed(renames)
+    staged = [_staged(request, chunk) for chunk in request.chunks]
     agreement = _agree(request, stored, staged)
     steps = _steps(request, agreement.schema, stored)
     properties = _properties(request, agreement, standing)
     can_widen = _WIDENING in properties or (standing is not None and "typeWidening" in standing.features)
-    widens_in_place = can_widen and agreement.is_widening
-    if widens_in_place:
-        _require_flat(request, agreement, stored)
     return Recipe(
         target=request.target,
         stamp=stamp_of(request.project, request.landing, tuple(dict.fromkeys(chunk.run for chunk in request.chunks))),
@@ -59,8 +57,45 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
         is_new=standing is None,
         properties=properties,
         comment=request.comment,
-        widens_in_place=widens_in_place,
+        widens_in_place=can_widen and agreement.is_widening,
+        renames=renames,
+        renames_in_place=_renames_in_place(request, standing),
     )
+
+
+def _staged(request: LandRequest, chunk: StagedChunk) -> Struct:
+    """The chunk's columns by the names they have now; it may have been staged before they had them."""
+    own = table_type(chunk.schema, table=request.landing.table.table)
+    _require_single(request, own)
+    return own.renamed(outdated(own.names, request.renamed))
+
+
+def _renames(request: LandRequest, stored: Struct) -> dict[str, str]:
+    """The stored columns that have to be renamed first. Raises RenameUnfit."""
+    _require_single(request, stored)
+    renames = outdated(stored.names, request.renamed)
+    if renames and request.removes_overlap and not (request.key and request.cursor):
+        reason = "rows of this table are told apart by their content, of which the names are part"
+        raise _unfit(request, next(iter(renames.values())), reason)
+    return renames
+
+
+def _require_single(request: LandRequest, columns: Struct) -> None:
+    if both := doubled(columns.names, request.renamed):
+        raise _unfit(request, both, "both names are there")
+
+
+def _unfit(request: LandRequest, name: str, reason: str) -> RenameUnfit:
+    table = request.landing.table
+    return RenameUnfit(
+        pipeline=table.pipeline, table=table.table, before=request.renamed[name], after=name, reason=reason
+    )
+
+
+def _renames_in_place(request: LandRequest, standing: Standing | None) -> bool:
+    """A table on a path is rewritten once instead: files are adopted by a table whose names are not mapped."""
+    is_mapped = standing is not None and "columnMapping" in standing.features
+    return is_mapped or not isinstance(request.target, PathTarget)
 
 
 def _agree(request: LandRequest, stored: Struct | None, staged: Sequence[Struct]) -> Agreement:
@@ -79,7 +114,8 @@ def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement)
         fields = (
             (own.find(one.name) or one) if one.name in agreement.texts else one for one in agreement.schema.fields
         )
-        alike.setdefault(Struct(tuple(fields)), []).extend(chunk.files)
+        old = {new: name for name, new in outdated(chunk.schema.names, request.renamed).items()}
+        alike.setdefault(Struct(tuple(fields)).renamed(old), []).extend(chunk.files)
     return tuple(Part(schema, tuple(files)) for schema, files in alike.items())
 
 
@@ -150,7 +186,7 @@ def _present(name: str | None, schema: Struct) -> str | None:
 
 def _properties(request: LandRequest, agreement: Agreement, standing: Standing | None) -> tuple[tuple[str, str], ...]:
     """What the table has to be made with, or what it still lacks for this schema."""
-    wanted = [_MAPPED_NAMES] if needs_mapped_names(agreement.schema) else []
+    wanted = [MAPPED_NAMES] if needs_mapped_names(agreement.schema) else []
     if standing is None:
         # delta-rs counts wrong where there are deletion vectors, and every table on a path is read by it.
         return (_KEEP_LOG, *wanted, *([_NO_DELETION_VECTORS] if isinstance(request.target, PathTarget) else []))
@@ -177,17 +213,3 @@ def _has_ntz(kind: Type) -> bool:
             return _has_ntz(kind.key) or _has_ntz(kind.value)
         case Struct():
             return any(_has_ntz(field.type) for field in kind.fields)
-
-
-def _require_flat(request: LandRequest, agreement: Agreement, stored: Struct | None) -> None:
-    """Delta widens a nested field in place only by its own path; until that is built, it is refused."""
-    for wide in agreement.widened:
-        old = stored.find(wide.name) if stored else None
-        if old is not None and not isinstance(wide.type, Simple | Decimal):
-            raise SchemaIncompatible(
-                table=request.landing.table.table,
-                pipeline=request.landing.table.pipeline,
-                column=wide.name,
-                stored=sql_type(old.type).lower(),
-                incoming=sql_type(wide.type).lower(),
-            )

@@ -75,7 +75,12 @@ def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
         )
         if is_turn is Turn.REPLAY and standing:
             return _replayed(request, table, since, standing)
-        landed = _carry_out(request, choose(request, standing), standing, table, spark)
+        recipe = choose(request, standing)
+        if recipe.renames:
+            # Everything else is decided about the table as it is then.
+            _writer(request, table, spark).rename(recipe)
+            continue
+        landed = _carry_out(request, recipe, standing, table, spark)
         if landed is not None:
             return landed
     raise TableContended(table=landing.table.table, number=landing.number)
@@ -94,6 +99,10 @@ def _open(request: LandRequest, spark: Callable[[], SparkSession]) -> RustTable 
     return SparkTable(spark(), request.target, request.landing)
 
 
+def _writer(request: LandRequest, table: RustTable | SparkTable, spark: Callable[[], SparkSession]) -> SparkTable:
+    return table if isinstance(table, SparkTable) else SparkTable(spark(), request.target, request.landing)
+
+
 def _carry_out(
     request: LandRequest,
     recipe: Recipe,
@@ -108,7 +117,7 @@ def _carry_out(
         return _rested(request, recipe, recipe.tally)
     if recipe.adopts and recipe.steps.takes_every_row and isinstance(table, RustTable):
         return _adopt(recipe, standing, table, recipe.tally)
-    writer = table if isinstance(table, SparkTable) else SparkTable(spark(), request.target, request.landing)
+    writer = _writer(request, table, spark)
     rows = writer.stage(recipe)
     tally = _settle(recipe, rows)
     if not rows and _may_rest(request, recipe):

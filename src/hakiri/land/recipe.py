@@ -19,6 +19,9 @@ STAGED = "hakiri_staged"
 ROWS = "hakiri_rows"
 """The view of the rows that land."""
 
+MAPPED_NAMES = ("delta.columnMapping.mode", "name")
+"""The property of a table whose columns have other names in its files than for its readers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LandRequest:
@@ -52,6 +55,9 @@ class LandRequest:
     """Whether some landings leave no commit here, as in a quarantine table."""
     accepted: Mapping[str, str] = field(default_factory=dict)
     """Columns whose types a person has accepted, with the type that may come."""
+
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Columns that have another name now, with their old ones."""
 
     @property
     def since(self) -> int:
@@ -110,6 +116,11 @@ class Recipe:
     """Of the table, when it is made."""
     widens_in_place: bool = False
     """Whether Delta widens stored columns without rewriting them."""
+
+    renames: Mapping[str, str] = field(default_factory=dict)
+    """Stored columns that get their new names before anything else is decided."""
+    renames_in_place: bool = False
+    """Whether Delta gives a column another name without a rewrite."""
 
     @property
     def files(self) -> tuple[StagedFile, ...]:

@@ -6,12 +6,22 @@ value of both. Anything else is refused, unless a person has accepted it: then t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 from hakiri.errors import SchemaIncompatible
-from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, sql_type
+from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, plain_type, sql_type
+from hakiri.model.widening import wider
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A stored column, or a field within one, that becomes wider; it has no parts itself."""
+
+    path: tuple[str, ...]
+    """From the column inwards: `lines`, `element`, `price`."""
+    type: Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +32,8 @@ class Agreement:
     """Every stored column in its place, then the new ones."""
     widened: tuple[Field, ...] = ()
     """Stored columns that have to become wider first, with their new types."""
+    leaves: tuple[Leaf, ...] = ()
+    """The same, as Delta widens them without a rewrite: each part by its own path."""
     changes_table: bool = False
     """Whether readers will find another schema than before, at any depth."""
     texts: frozenset[str] = frozenset()
@@ -56,6 +68,7 @@ def reconcile(
     return Agreement(
         schema,
         widened=tuple(new for old, new in zip(stored.fields, wide, strict=True) if old.type != new.type),
+        leaves=tuple(leaf for old, new in zip(stored.fields, wide, strict=True) for leaf in _leaves(old, new)),
         changes_table=schema != stored,
         texts=_texts(schema, [stored, *staged]),
     )
@@ -94,12 +107,6 @@ class _Names:
         )
 
 
-_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
-_INTEGERS = tuple(_DIGITS)
-_EXACT_IN_DOUBLE = ("byte", "short", "integer", "float", "double")
-_MAX_DIGITS = 38
-
-
 def _widened(old: Type, new: Type) -> Type:
     """The old form with the new types: what stored values become before new fields are added beside them."""
     match old, new:
@@ -112,6 +119,22 @@ def _widened(old: Type, new: Type) -> Type:
             return Map(_widened(old.key, new.key), _widened(old.value, new.value))
         case _:
             return new
+
+
+def _leaves(old: Field, new: Field, path: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    within = (*path, old.name)
+    match old.type, new.type:
+        case Struct(), Struct():
+            for one, two in zip(old.type.fields, new.type.fields, strict=True):
+                yield from _leaves(one, two, within)
+        case Array(), Array():
+            yield from _leaves(Field("element", old.type.element), Field("element", new.type.element), within)
+        case Map(), Map():
+            yield from _leaves(Field("key", old.type.key), Field("key", new.type.key), within)
+            yield from _leaves(Field("value", old.type.value), Field("value", new.type.value), within)
+        case _:
+            if old.type != new.type:
+                yield Leaf(within, new.type)
 
 
 def _join_structs(stored: Struct, incoming: Struct, names: _Names, path: str) -> Struct:
@@ -141,25 +164,7 @@ def _join(stored: Type, incoming: Type, names: _Names, path: str) -> Type:
 
 
 def _wider(one: Type, other: Type) -> Type | None:
-    match one, other:
-        case Decimal(), Decimal():
-            return _decimal(max(one.precision - one.scale, other.precision - other.scale), max(one.scale, other.scale))
-        case (Decimal() as exact, Simple(name)) | (Simple(name), Decimal() as exact) if name in _DIGITS:
-            return _decimal(max(exact.precision - exact.scale, _DIGITS[name]), exact.scale)
-        case Simple(first), Simple(second):
-            return _wider_simple(first, second)
-        case _:
-            return None
-
-
-def _wider_simple(one: str, other: str) -> Simple | None:
-    if one in _INTEGERS and other in _INTEGERS:
-        return Simple(max(one, other, key=_INTEGERS.index))
-    # A float holds no integer but the smallest exactly, and a double no long.
-    if {"float", "double"} & {one, other} and one in _EXACT_IN_DOUBLE and other in _EXACT_IN_DOUBLE:
-        return Simple("double")
-    return Simple("timestamp_ntz") if {one, other} == {"date", "timestamp_ntz"} else None
-
-
-def _decimal(whole_digits: int, scale: int) -> Decimal | None:
-    return Decimal(whole_digits + scale, scale) if whole_digits + scale <= _MAX_DIGITS else None
+    if not (isinstance(one, Simple | Decimal) and isinstance(other, Simple | Decimal)):
+        return None
+    both = wider(sql_type(one).lower(), sql_type(other).lower())
+    return plain_type(both) if both else None

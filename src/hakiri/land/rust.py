@@ -114,7 +114,7 @@ def _standing(handle: DeltaTable, app_id: str, since: int) -> Standing:
         schema=_schema(handle),
         restored_to=next((version for version in restores if version is not None), None),
         features=features,
-        is_partitioned=bool(metadata.partition_columns),
+        partition_by=tuple(metadata.partition_columns),
         rows=None if "deletionVectors" in features else _rows(handle),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import reduce
 from math import ceil
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, put_stamp
-from hakiri.land.recipe import ROWS, STAGED, Part, Recipe
+from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Part, Recipe
 from hakiri.land.said import is_missing, translating
 from hakiri.land.sql import column, text
 from hakiri.land.standing import Standing
@@ -28,6 +29,8 @@ CREATE = "CREATE TABLE {table} USING delta{comment} TBLPROPERTIES ({properties})
 SET_PROPERTIES = "ALTER TABLE {table} SET TBLPROPERTIES ({properties})"
 
 WIDEN = "ALTER TABLE {table} ALTER COLUMN {column} TYPE {type}"
+
+RENAME = "ALTER TABLE {table} RENAME COLUMN {old} TO {new}"
 
 DETAIL = "DESCRIBE DETAIL {table}"
 
@@ -65,7 +68,7 @@ class SparkTable:
                 (one.restored_to for one in commits if one.version > since and one.restored_to is not None), None
             ),
             features=frozenset(detail["tableFeatures"] or ()),
-            is_partitioned=bool(detail["partitionColumns"]),
+            partition_by=tuple(detail["partitionColumns"]),
         )
 
     def commits(self, *, since: int) -> tuple[Commit, ...]:
@@ -102,6 +105,20 @@ class SparkTable:
                 self._create(recipe)
             else:
                 self._session.sql(recipe.steps.write).collect()
+
+    def rename(self, recipe: Recipe) -> None:
+        """Give stored columns their new names, and change nothing else. A repeat finds it done.
+
+        Raises TableContended or LandingFailed.
+        """
+        with translated(self._landing):
+            if not recipe.renames_in_place:
+                self._rewrite({}, recipe.renames)
+                return
+            self._session.sql(SET_PROPERTIES.format(table=self._name, properties=_listed([MAPPED_NAMES]))).collect()
+            for old, new in recipe.renames.items():
+                statement = RENAME.format(table=self._name, old=quote(old), new=quote(new))
+                self._session.sql(statement).collect()
 
     def _exists(self) -> bool:
         if isinstance(self._target, PathTarget):
@@ -140,13 +157,14 @@ class SparkTable:
         if recipe.is_new:
             return
         if recipe.properties:
-            self._session.sql(SET_PROPERTIES.format(table=self._name, properties=_properties(recipe))).collect()
+            self._session.sql(SET_PROPERTIES.format(table=self._name, properties=_listed(recipe.properties))).collect()
         if recipe.agreement.widened and recipe.widens_in_place:
-            for field in recipe.agreement.widened:
-                name, kind = quote(field.name), sql_type(field.type)
-                self._session.sql(WIDEN.format(table=self._name, column=name, type=kind)).collect()
+            for leaf in recipe.agreement.leaves:
+                column_path = ".".join(map(quote, leaf.path))
+                statement = WIDEN.format(table=self._name, column=column_path, type=sql_type(leaf.type))
+                self._session.sql(statement).collect()
         elif recipe.agreement.widened:
-            self._rewrite(recipe)
+            self._rewrite({field.name: sql_type(field.type) for field in recipe.agreement.widened}, {})
 
     def _create(self, recipe: Recipe) -> None:
         if isinstance(self._target, PathTarget):
@@ -155,19 +173,26 @@ class SparkTable:
             writer.options(**dict(recipe.properties)).save(self._target.path)
             return
         comment = f" COMMENT {text(recipe.comment)}" if recipe.comment else ""
-        statement = CREATE.format(table=self._name, comment=comment, properties=_properties(recipe))
+        statement = CREATE.format(table=self._name, comment=comment, properties=_listed(recipe.properties))
         self._session.sql(statement).collect()
 
-    def _rewrite(self, recipe: Recipe) -> None:
-        """Store the rows that are there in the wider types, in one commit; readers see the same rows throughout."""
-        wide = {field.name: sql_type(field.type) for field in recipe.agreement.widened}
+    def _rewrite(self, wide: Mapping[str, str], renames: Mapping[str, str]) -> None:
+        """Store the rows that are there in the wider types and under the new names, in one commit.
+
+        Readers see the same rows throughout.
+        """
         stored = self._session.table(self._name)
-        columns = [
-            f"CAST({quote(name)} AS {wide[name]}) AS {quote(name)}" if name in wide else quote(name)
-            for name in stored.columns
-        ]
+        values = [f"CAST({quote(name)} AS {wide[name]})" if name in wide else quote(name) for name in stored.columns]
+        names = [quote(renames.get(name, name)) for name in stored.columns]
+        columns = [f"{value} AS {name}" for value, name in zip(values, names, strict=True)]
         writer = stored.selectExpr(*columns).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-        writer.save(recipe.target.path if isinstance(recipe.target, PathTarget) else self._name)
+        kept = self._session.sql(DETAIL.format(table=self._name)).collect()[0]["partitionColumns"]
+        if kept:
+            writer = writer.partitionBy(*(renames.get(name, name) for name in kept))
+        if isinstance(self._target, PathTarget):
+            writer.save(self._target.path)
+        else:
+            writer.saveAsTable(self._name)
 
     def _bundle(self, recipe: Recipe) -> None:
         """Many small chunks never make many small files."""
@@ -185,8 +210,8 @@ def translated(landing: Landing) -> AbstractContextManager[None]:
     )
 
 
-def _properties(recipe: Recipe) -> str:
-    return ", ".join(f"{text(name)} = {text(value)}" for name, value in recipe.properties)
+def _listed(properties: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{text(name)} = {text(value)}" for name, value in properties)
 
 
 def _last_number(commits: tuple[Commit, ...], app_id: str) -> int | None:

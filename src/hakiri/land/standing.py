@@ -23,7 +23,7 @@ class Standing:
     """The oldest version it was put back to since the landing it should carry."""
     features: frozenset[str] = frozenset()
     """What a writer has to know of: `deletionVectors`, `columnMapping`."""
-    is_partitioned: bool = False
+    partition_by: tuple[str, ...] = ()
     rows: int | None = None
     """How many rows it holds; None where its log does not tell."""
 

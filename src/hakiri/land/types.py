@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from hakiri.land.target import quote
@@ -55,6 +55,10 @@ class Struct:
         """The field of this name; Delta's names have no case."""
         return next((field for field in self.fields if field.name.lower() == name.lower()), None)
 
+    def renamed(self, names: Mapping[str, str]) -> Struct:
+        """The same with other names for some of the fields."""
+        return Struct(tuple(replace(field, name=names.get(field.name, field.name)) for field in self.fields))
+
 
 Type = Simple | Decimal | Array | Map | Struct
 
@@ -73,6 +77,7 @@ SQL_NAMES = {
     "timestamp_ntz": "TIMESTAMP_NTZ",
 }
 
+_DELTA_NAMES = {sql.lower(): name for name, sql in SQL_NAMES.items()}
 _AWKWARD = frozenset(" ,;{}()\n\t=")
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
 
@@ -122,6 +127,11 @@ def sql_type(kind: Type) -> str:
             return f"STRUCT<{', '.join(f'{quote(one.name)}: {sql_type(one.type)}' for one in kind.fields)}>"
         case _:
             assert_never(kind)
+
+
+def plain_type(spelling: str) -> Type:
+    """A type without parts, as plans spell it: what `sql_type` wrote, in lower case."""
+    return _read(_DELTA_NAMES.get(spelling, spelling))
 
 
 def columns_of(table: Struct) -> tuple[tuple[str, str], ...]:

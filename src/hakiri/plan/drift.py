@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hakiri.errors import HakiriError, KeyChanged, SchemaDrift, SchemaIncompatible
+from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible
+from hakiri.model.renamed import doubled, outdated, present_name
 from hakiri.model.staged import PROVENANCE
+from hakiri.model.widening import opened, wider
 from hakiri.plan.facts import ColumnFact, TableFacts
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History
@@ -16,13 +17,14 @@ from hakiri.spec.pipeline import SchemaPolicy
 
 
 class ChangeKind(StrEnum):
-    """How a schema moved. A renamed column is one that was dropped and one that was added."""
+    """How a schema moved. A column renamed without a word is one that was dropped and one that was added."""
 
     ADDED = "added"  # older rows get NULL
     DROPPED = "dropped"  # the table keeps it; newer rows get NULL
     WIDENED = "widened"
     NARROWED = "narrowed"  # rejected, unless accepted: the table keeps the wider type
     CHANGED = "changed"  # rejected, unless accepted: neither type holds the other's values, so it becomes text
+    RENAMED = "renamed"  # as declared; rejected where both names are there
     REKEYED = "rekeyed"  # rejected, unless every row is read anew
 
 
@@ -50,9 +52,12 @@ def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChang
         return ()
     if table.produced is None:
         return None
-    found = [*column_changes(table.landed_columns, table.produced), *_key(table.landed_key, table.primary_key)]
+    renamed = table.spec.renamed
+    landed, produced = ([_present(one, renamed) for one in names] for names in (table.landed_columns, table.produced))
+    keys = (tuple(present_name(name, renamed) for name in key) for key in (table.landed_key, table.primary_key))
+    found = [*_renamed(table), *column_changes(landed, produced), *_key(*keys)]
     is_strict = policy is SchemaPolicy.STRICT
-    return tuple(SchemaChange(*change, is_applied=not is_strict and _is_applied(table, change)) for change in found)
+    return tuple(SchemaChange(*change, is_applied=_is_applied(table, change, is_strict=is_strict)) for change in found)
 
 
 def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: SchemaPolicy) -> HakiriError | None:
@@ -64,6 +69,8 @@ def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: 
         return SchemaDrift(pipeline=pipeline, table=table, changes=tuple(map(told, refused)))
     first = refused[0]
     before, after = first.before or "none", first.after or "none"
+    if first.kind is ChangeKind.RENAMED:
+        return RenameUnfit(pipeline=pipeline, table=table, before=before, after=after, reason="both names are there")
     if first.kind is ChangeKind.REKEYED:
         return KeyChanged(pipeline=pipeline, table=table, before=before, after=after)
     return SchemaIncompatible(pipeline=pipeline, table=table, column=first.column, stored=before, incoming=after)
@@ -81,16 +88,38 @@ MARKS = {
     ChangeKind.WIDENED: "~",
     ChangeKind.NARROWED: "!",
     ChangeKind.CHANGED: "!",
+    ChangeKind.RENAMED: "=",
     ChangeKind.REKEYED: "!",
 }
 
 Change = tuple[ChangeKind, str, str | None, str | None]
 
 
-def _is_applied(table: TableFacts, change: Change) -> bool:
+def _present(column: ColumnFact, renamed: Mapping[str, str]) -> ColumnFact:
+    return replace(column, name=present_name(column.name, renamed))
+
+
+def _renamed(table: TableFacts) -> Iterator[Change]:
+    renamed = table.spec.renamed
+    landed = [column.name for column in table.landed_columns or ()]
+    for columns in (landed, [column.name for column in table.produced or ()]):
+        if both := doubled(columns, renamed):
+            yield ChangeKind.RENAMED, both, renamed[both], both
+            return
+    for before, after in outdated(landed, renamed).items():
+        yield ChangeKind.RENAMED, after, before, after
+
+
+def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
     kind, column, _, after = change
+    if kind is ChangeKind.RENAMED:  # what the manifest declares is no drift
+        columns = (table.landed_columns or (), table.produced or ())
+        return not any(doubled((one.name for one in names), table.spec.renamed) for names in columns)
+    if is_strict:
+        return False
     if kind in ACCEPTABLE:
-        return {name.casefold(): type_ for name, type_ in table.accepted.items()}.get(column.casefold()) == after
+        accepted = {present_name(name, table.spec.renamed).casefold(): kind for name, kind in table.accepted.items()}
+        return accepted.get(column.casefold()) == after
     return kind in APPLIED or (kind is ChangeKind.REKEYED and _is_read_anew(table))
 
 
@@ -103,18 +132,27 @@ def _is_read_anew(table: TableFacts) -> bool:
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:
-    """How the columns differ, in the order of those that would land; provenance is ours and does not count."""
+    """How the columns differ, in the order of those that would land; provenance is ours and does not count.
+
+    A field of a nested column is told by its path, and by the same rules: `address.zip`, `lines.element.price`.
+    """
+    before = [(column.name, column.type) for column in landed if column.name not in PROVENANCE]
+    after = [(column.name, column.type) for column in produced if column.name not in PROVENANCE]
+    yield from _members(before, after, "")
+
+
+def _members(landed: Iterable[tuple[str, str]], produced: Iterable[tuple[str, str]], path: str) -> Iterator[Change]:
     # Delta compares names without case.
-    before = {column.name.casefold(): column for column in landed if column.name not in PROVENANCE}
-    after = {column.name.casefold(): column for column in produced if column.name not in PROVENANCE}
-    for name, column in after.items():
+    before = {name.casefold(): (path + name, kind) for name, kind in landed}
+    after = {name.casefold(): (path + name, kind) for name, kind in produced}
+    for name, (column, kind) in after.items():
         if name not in before:
-            yield ChangeKind.ADDED, column.name, None, column.type
-        elif column.type != before[name].type:
-            yield _retyped(before[name].type, column.type), column.name, before[name].type, column.type
-    for name, column in before.items():
+            yield ChangeKind.ADDED, column, None, kind
+        else:
+            yield from _retyped(column, before[name][1], kind)
+    for name, (column, kind) in before.items():
         if name not in after:
-            yield ChangeKind.DROPPED, column.name, column.type, None
+            yield ChangeKind.DROPPED, column, kind, None
 
 
 def _key(landed: tuple[str, ...], declared: tuple[str, ...]) -> Iterator[Change]:
@@ -122,61 +160,11 @@ def _key(landed: tuple[str, ...], declared: tuple[str, ...]) -> Iterator[Change]
         yield ChangeKind.REKEYED, "primary key", ", ".join(landed), ", ".join(declared) or None
 
 
-def _retyped(before: str, after: str) -> ChangeKind:
-    if _holds(after, before):
-        return ChangeKind.WIDENED
-    return ChangeKind.NARROWED if _holds(before, after) else ChangeKind.CHANGED
-
-
-def _holds(wide: str, narrow: str) -> bool:
-    """Whether a Delta table may be changed from the narrow type to the wide one without losing a value."""
-    if wide == narrow or wide in _WIDER.get(narrow, ()):
-        return True
-    if (to := _DECIMAL.fullmatch(wide)) and (whole := _whole_and_scale(narrow)):
-        precision, scale = int(to[1]), int(to[2])
-        return precision - scale >= whole[0] and scale >= whole[1]
-    outer, inner = _opened(wide), _opened(narrow)
-    if outer is None or inner is None or outer[0] != inner[0]:
-        return False
-    members = dict(outer[1])
-    return all(name in members and _holds(members[name], kind) for name, kind in inner[1])
-
-
-_WIDER = {
-    "tinyint": {"smallint", "int", "bigint", "double"},
-    "smallint": {"int", "bigint", "double"},
-    "int": {"bigint", "double"},
-    "float": {"double"},
-    "date": {"timestamp_ntz"},
-}
-_DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
-_WHOLE_DIGITS = {"tinyint": 10, "smallint": 10, "int": 10, "bigint": 20}  # as many as Delta asks for
-_NESTED = re.compile(r"(struct|array|map)<(.*)>", re.DOTALL)
-
-
-def _whole_and_scale(kind: str) -> tuple[int, int] | None:
-    if found := _DECIMAL.fullmatch(kind):
-        return int(found[1]) - int(found[2]), int(found[2])
-    return (_WHOLE_DIGITS[kind], 0) if kind in _WHOLE_DIGITS else None
-
-
-def _opened(kind: str) -> tuple[str, list[tuple[str, str]]] | None:
-    """A nested type's name and its members; the parts of arrays and maps are named by their place."""
-    found = _NESTED.fullmatch(kind)
-    if not found:
-        return None
-    parts = list(_parts(found[2]))
-    if found[1] == "struct":
-        return "struct", [(name, kind) for name, _, kind in (part.partition(":") for part in parts)]
-    return found[1], [(str(place), part) for place, part in enumerate(parts)]
-
-
-def _parts(text: str) -> Iterator[str]:
-    """The text cut at the commas that no bracket encloses."""
-    depth = start = 0
-    for place, mark in enumerate(text):
-        depth += (mark in "<(") - (mark in ">)")
-        if mark == "," and not depth:
-            yield text[start:place]
-            start = place + 1
-    yield text[start:]
+def _retyped(column: str, before: str, after: str) -> Iterator[Change]:
+    old, new = opened(before), opened(after)
+    if old and new and old.kind == new.kind:
+        yield from _members(old.parts, new.parts, f"{column}.")
+    elif before != after:
+        both = None if old or new else wider(before, after)
+        kinds = {after: ChangeKind.WIDENED, before: ChangeKind.NARROWED}
+        yield kinds.get(both or "", ChangeKind.CHANGED), column, before, after

@@ -131,6 +131,8 @@ def _types(change: SchemaChange) -> str:
             return f"{change.after} (added; older rows get NULL)"
         case ChangeKind.DROPPED:
             return f"{change.before} (dropped at the source; kept here, newer rows get NULL)"
+        case ChangeKind.RENAMED:
+            return f"(renamed from {change.before})"
         case _:
             return f"{change.before} -> {change.after or 'none'} ({change.kind})"
 

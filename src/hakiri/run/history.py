@@ -12,7 +12,7 @@ from hakiri.land.types import Struct, columns_of, from_delta, to_delta
 from hakiri.model.chunk import TableKey
 from hakiri.plan.facts import ColumnFact
 
-_OPTIONAL = ("accepted", "by", "run", "reason")
+_OPTIONAL = ("accepted", "renamed", "by", "run", "reason")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,8 @@ class Decision:
     key: tuple[str, ...] = ()
     accepted: Mapping[str, str] = field(default_factory=dict)
     """Columns that a person lets come in another type than the table's, with that type."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Columns that have another name since this version, with their old ones."""
     by: str = ""
     run: str = ""
     reason: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -19,6 +19,7 @@ from hakiri.land.target import PathTarget, folder_of, quarantine_of
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus, TableKey, Window
 from hakiri.model.ledger import Landing, LandingStatus, LineageEdge, Snapshot
+from hakiri.model.renamed import outdated, present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import Content, StagedChunk
 from hakiri.plan.batch import exchanges, next_batch
@@ -226,11 +227,12 @@ class TableLander:
             chunks=staged,
             # The rest of a round of which a part has landed joins that part.
             mode=LoadMode.TRUNCATE if is_exchange else LoadMode.APPEND if mode is LoadMode.TRUNCATE else mode,
-            key=load_of(spec, table).upsert_key or self._landing_key(decided, is_exchange=is_exchange),
-            cursor=self._cursor_column,
+            key=self._present(load_of(spec, table).upsert_key) or self._landing_key(decided, is_exchange=is_exchange),
+            cursor=next(iter(self._present(filter(None, [self._cursor_column]))), None),
+            renamed=table.renamed,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
-            accepted=decided.accepted if decided else {},
+            accepted=self._accepted(decided),
             accepts_loss=self._accepts_loss or all(from_json(one.chunk.predicate).replaces for one in states),
         )
 
@@ -330,7 +332,16 @@ class TableLander:
 
     def _landing_key(self, decided: Decision | None, *, is_exchange: bool) -> tuple[str, ...]:
         """The key that rows land by: another one than the table's only with all rows read anew."""
-        return self._primary_key if is_exchange or decided is None or not decided.key else decided.key
+        is_own = is_exchange or decided is None or not decided.key
+        return self._present(self._primary_key if is_own or decided is None else decided.key)
+
+    def _present(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The columns by the names they have now."""
+        return tuple(present_name(name, self._table.renamed) for name in names)
+
+    def _accepted(self, decided: Decision | None) -> dict[str, str]:
+        accepted = decided.accepted if decided else {}
+        return dict(zip(self._present(accepted), accepted.values(), strict=True))
 
     def _note_schema(self, landed: Landed, *, is_exchange: bool) -> None:
         history = self._catalog.schemas(self._key)
@@ -338,13 +349,15 @@ class TableLander:
         key = self._landing_key(last, is_exchange=is_exchange)
         if last is not None and (last.columns, last.key) == (landed.schema, key):
             return
+        moved = outdated(last.columns.names, self._table.renamed) if last else {}
         decision = Decision(
             columns=landed.schema,
             key=key,
-            accepted=last.accepted if last else {},
+            accepted=self._accepted(last),
+            renamed={new: old for old, new in moved.items()},
             by=str(self._errand.equipment.node),
             run=self._errand.run,
-            reason="first landing" if last is None else "the source has changed",
+            reason="first landing" if last is None else "renamed" if moved else "the source has changed",
         )
         try:
             self._catalog.append_schema(self._key, decision.to_text(), after=len(history))

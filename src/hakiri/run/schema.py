@@ -14,6 +14,7 @@ from hakiri.extract.connectors.port import Connector
 from hakiri.land.staged_types import column_types
 from hakiri.model.chunk import ChunkState, TableKey
 from hakiri.model.instants import to_brief
+from hakiri.model.renamed import present_name
 from hakiri.plan.drift import ACCEPTABLE, ChangeKind, SchemaChange, column_changes, refusal, schema_changes, told
 from hakiri.plan.facts import ColumnFact, TableFacts
 from hakiri.plan.modes import incremental_of, load_of, replaces_table
@@ -68,6 +69,8 @@ class Differing:
     refused: HakiriError | None
     told_apart_by: frozenset[str] | None
     """The columns that tell rows and their versions apart; None where only a row's content does."""
+    columns: frozenset[str] = frozenset()
+    """The table's own; what else changes is a field within one of them."""
     is_strict: bool = False
 
     @property
@@ -144,7 +147,7 @@ def _accept(catalog: Catalog, differing: Differing, *, by: str, reason: str, ver
         raise SchemaMoved(pipeline=table.pipeline, table=table.table, expected=version, found=len(history))
     last = Decision.from_text(history[-1].schema_json)
     types = {change.column: change.after or "" for change in differing.acceptable}
-    accepted = replace(last, accepted={**last.accepted, **types}, by=by, run="", reason=reason)
+    accepted = replace(last, accepted={**last.accepted, **types}, renamed={}, by=by, run="", reason=reason)
     catalog.append_schema(table, accepted.to_text(), after=version)
 
 
@@ -155,6 +158,8 @@ def _require_holdable(differing: Differing, change: SchemaChange) -> None:
     before, after, apart = change.before or "", change.after or "", differing.told_apart_by
     if any(one.partition("<")[0] in _BEYOND_TEXT for one in (before, after)):
         reason = "text does not hold the values of both"
+    elif change.column.casefold() not in differing.columns:
+        reason = "it is a field of a nested column, and only a whole column can become text"
     elif apart is None:
         reason = "rows of this table are told apart by their content, which would be another"
     elif change.column.casefold() in apart:
@@ -185,9 +190,12 @@ def _logged(catalog: Catalog | None, table: TableKey) -> Iterator[Logged]:
 def _told(before: Decision | None, after: Decision) -> Iterator[str]:
     if before is None:
         return
-    for change in column_changes(before.facts, after.facts):
+    for new, old in after.renamed.items():
+        yield told(SchemaChange(ChangeKind.RENAMED, new, old, new, is_applied=True))
+    known = [replace(fact, name=present_name(fact.name, after.renamed)) for fact in before.facts]
+    for change in column_changes(known, after.facts):
         yield told(SchemaChange(*change, is_applied=True))
-    if before.key != after.key:
+    if tuple(present_name(name, after.renamed) for name in before.key) != after.key:
         yield f"key {', '.join(before.key) or 'none'} -> {', '.join(after.key) or 'none'}"
     for column, kind in after.accepted.items():
         if before.accepted.get(column) != kind:
@@ -203,7 +211,8 @@ def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, p
     refused = refusal(spec.id, key.table, changes or (), spec.schema_policy)
     version = len(catalog.schemas(key)) if catalog else 0
     is_strict = spec.schema_policy is SchemaPolicy.STRICT
-    return Differing(key, version, changes, refused, _told_apart_by(spec, table), is_strict)
+    columns = frozenset(one.name.casefold() for one in table.landed_columns or ())
+    return Differing(key, version, changes, refused, _told_apart_by(spec, table), columns, is_strict)
 
 
 def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | None:
@@ -213,7 +222,7 @@ def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | No
         return frozenset()
     if load.mode is LoadMode.APPEND and not (key and cursor):
         return None
-    return frozenset(name.casefold() for name in (*key, cursor) if name)
+    return frozenset(present_name(name, table.spec.renamed).casefold() for name in (*key, cursor) if name)
 
 
 def _staged_changes(

@@ -38,6 +38,7 @@ def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> 
     yield from _check_tables(spec, wrong)
     yield from _check_loads(spec, wrong)
     yield from _check_columns(spec, wrong)
+    yield from _check_renamed(spec, wrong)
     yield from _check_quality(spec, wrong)
     yield from _check_source(spec, where, wrong, connectors)
     yield from _check_parallelism(spec, wrong, connectors)
@@ -154,6 +155,19 @@ def _columns_used(spec: PipelineSpec, index: int, table: TableSpec) -> Iterator[
     for key in ("watermark_column", "sequence_by"):
         if column := getattr(load, key):
             yield (*path, key), column
+
+
+def _check_renamed(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    for index, table in enumerate(spec.tables):
+        new, old = ([name.casefold() for name in names] for names in (table.renamed, table.renamed.values()))
+        for name, before in table.renamed.items():
+            path = ("tables", index, "renamed", name)
+            if before.casefold() in new:
+                yield wrong(
+                    path, f"`{before}` is an old name and a new one", "rename in two steps, one run after the other"
+                )
+            elif old.count(before.casefold()) > 1:
+                yield wrong(path, f"`{before}` cannot have become two columns")
 
 
 def _check_quality(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:

@@ -74,6 +74,8 @@ class TableSpec(Frozen):
     primary_key: Columns = ()
     columns: tuple[Column, ...] = ()
     """The columns to read; all of them when left out."""
+    renamed: dict[ColumnName, ColumnName] = Field(default_factory=dict)
+    """Columns that have another name now, each with its old one: `{ city = "town" }`."""
     query: Annotated[str, Field(min_length=1)] | None = None
     """A query of the source that stands for the table."""
     incremental: Incremental | None = None
