@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakiri.catalog.open import CatalogSettings, DeltaPath, DeltaTables, PostgresServer, SqliteFile, open_catalog
+from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
 from hakiri.engine.jars import provide_jars
@@ -23,7 +23,7 @@ from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.hooks.registry import functions
-from hakiri.land.target import NamedTarget, PathTarget, Target
+from hakiri.land.target import PathTarget
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
@@ -51,13 +51,7 @@ if TYPE_CHECKING:
 
 def workplace(settings: Settings) -> Workplace:
     """Where the command was called, with the connectors that are installed."""
-    return Workplace(
-        cwd=settings.cwd,
-        project=settings.project,
-        connectors=registry.facts(),
-        functions=functions(),
-        look_up=settings.look_up,
-    )
+    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=functions())
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
@@ -115,14 +109,11 @@ def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapp
 
 def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
     """Where the project's catalog is. Raises UnresolvedReference, or NoLocalCatalog."""
-    section = project.catalog
+    section = project.spec.catalog
     if section.backend is CatalogBackend.POSTGRES:
         return PostgresServer(url=resolve(section.url, settings.look_up))
     is_delta = section.backend is CatalogBackend.DELTA
-    schema = section.schema_name or (f"{named}_hakiri" if (named := project.context.schema_name) else None)
-    if is_delta and schema and not section.path:
-        return DeltaTables(schema)
-    written = section.path or f"{project.context.path}/{'catalog' if is_delta else 'catalog.sqlite'}"
+    written = section.path or f"{project.spec.context.path}/{'catalog' if is_delta else 'catalog.sqlite'}"
     if "://" in written:
         raise NoLocalCatalog(path=written, backend=section.backend.value)
     path = project.root / written
@@ -133,10 +124,10 @@ def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
 def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog | None]:
     """The project's catalog, or None where nothing has made one yet: a look makes none."""
     where = catalog_settings(settings, project)
-    if not _is_there(where, settings, project):
+    if not _is_there(where):
         yield None
         return
-    catalog = open_catalog(where, clock=clock(), spark=lambda: open_session(engine_settings(settings, project)))
+    catalog = open_catalog(where, clock=clock())
     try:
         yield catalog
     finally:
@@ -150,12 +141,7 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
     Raises UnresolvedReference, NoLocalCatalog, and what opening the catalog raises.
     """
     engine = engine_settings(settings, project)
-    catalog = open_catalog(
-        catalog_settings(settings, project),
-        clock=clock(),
-        sidecars=_sidecars(project),
-        spark=lambda: open_session(engine),
-    )
+    catalog = open_catalog(catalog_settings(settings, project), clock=clock(), sidecars=_sidecars(project))
     try:
         yield Equipment(
             project=project.spec.project.name,
@@ -207,27 +193,15 @@ def publish(values: Mapping[str, TaskValue]) -> None:
 
 
 def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:
-    """Where a table lands, and where its rows are staged: below the context's `tables/`, by its landed name."""
+    """Where a table lands: below the context's `tables/`, in a folder of its landed name."""
     quarantine = spec.quality.quarantine.table if spec.quality.quarantine else None
-    name = spec.landed_name(table)
-    root = f"{tables_root(project)}/{name}"
+    root = f"{tables_root(project)}/{spec.landed_name(table)}"
     return Place(
-        target=target(project, name),
+        target=PathTarget(root),
         root=root,
         files=_files(root),
-        quarantine=target(project, quarantine) if quarantine else None,
+        quarantine=PathTarget(f"{tables_root(project)}/{quarantine}") if quarantine else None,
     )
-
-
-def target(project: Project, landed: str) -> Target:
-    """Where a landed name leads: to a folder of the context's `tables/`, or to a table of its schema.
-
-    A schema has no schemas in it, so `crm.users` is its table `crm_users`.
-    """
-    schema = project.context.schema_name
-    if schema is None:
-        return PathTarget(f"{tables_root(project)}/{landed}")
-    return NamedTarget((*schema.split("."), landed.replace(".", "_")))
 
 
 def _hooks(settings: Settings, project: Project, engine: EngineSettings) -> Hooks:
@@ -265,18 +239,18 @@ def ask(sql: str, tables: Mapping[str, str]) -> Answer:
 
 def tables_root(project: Project) -> str:
     """Where the Delta roots of all landed tables lie: a folder of this machine, or an address of a store."""
-    context = project.context.path
+    context = project.spec.context.path
     return f"{context.rstrip('/')}/tables" if "://" in context else str(_context_folder(project) / "tables")
 
 
 def journals(project: Project) -> Path:
     """Where runs keep their journals: with the tables, or beside the manifests where a store holds the tables."""
-    is_stored = "://" in project.context.path
+    is_stored = "://" in project.spec.context.path
     return (project.root.absolute() / ".hakiri" if is_stored else _context_folder(project)) / "journal"
 
 
 def _context_folder(project: Project) -> Path:
-    return (project.root / project.context.path).absolute()
+    return (project.root / project.spec.context.path).absolute()
 
 
 def _sidecars(project: Project) -> Sidecars:
@@ -297,12 +271,10 @@ def _files(root: str) -> Files:
     return ObjectStoreFiles(store, folder)
 
 
-def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> bool:
+def _is_there(where: CatalogSettings) -> bool:
     match where:
         case SqliteFile(path) | DeltaPath(path):
             return path.exists()
-        case DeltaTables(schema):
-            return bool(open_session(engine_settings(settings, project)).catalog.databaseExists(schema))
         case _:
             return True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from hakiri.errors import (
     ProjectNotFound,
     TableTaken,
     UnknownConnector,
-    UnresolvedReference,
-    WrongValue,
     render,
 )
 from hakiri.model.connector import ConnectorFacts
@@ -281,9 +278,6 @@ def test_a_table_named_twice_is_reported_whatever_its_case(make_project: MakePro
         ('[catalog]\nbackend = "postgres"', "`catalog.backend`: postgres needs a `url`"),
         ('[catalog]\nurl = "postgresql://h/d"', "`catalog.url`: has no meaning for a delta catalog"),
         ('[catalog]\nbackend = "postgres"\nurl = "postgresql://u:p@h/d"', "`catalog.url` holds a secret in clear"),
-        ('[catalog]\nbackend = "sqlite"\nschema = "a.b"', "`catalog.schema`: has no meaning for a sqlite catalog"),
-        ('[catalog]\nschema = "a.b"\npath = "c"', "`catalog.path`: a delta catalog is in a folder or in a schema"),
-        ('[context]\nschema = "a.b.c"', "`context.schema`: 'a.b.c' is not a schema"),
         ('[engine]\nremote = "http://x"', "starts with sc://"),
         ('[engine]\nmemory = "lots"', "`engine.memory`"),
         ('[sync]\nbucket = "x"', "a bucket is an s3://"),
@@ -294,31 +288,6 @@ def test_a_table_named_twice_is_reported_whatever_its_case(make_project: MakePro
 def test_a_section_that_cannot_be_meant_is_reported(make_project: MakeProject, section: str, message: str) -> None:
     found = told(make_project({"hakiri.toml": f'[project]\nname = "x"\n{section}\n'}))
     assert any(message in line for line in found), found
-
-
-def test_the_context_is_what_the_environment_says_and_is_asked_for_late(make_project: MakeProject) -> None:
-    context = '[context]\nschema = "${env:CATALOG}.sales"\npath = "${env:VOLUME}/stage"\n'
-    project = read(make_project({"hakiri.toml": f'[project]\nname = "x"\n{context}'}))
-    with pytest.raises(UnresolvedReference):
-        assert project.context
-    said = {"CATALOG": "main", "VOLUME": "/v"}
-    told = replace(project, look_up=lambda reference: said[reference.name]).context
-    assert (told.schema_name, told.path) == ("main.sales", "/v/stage")
-
-
-def test_a_context_that_the_environment_spoils_is_reported_with_its_line(make_project: MakeProject) -> None:
-    root = make_project({"hakiri.toml": '[project]\nname = "x"\n[context]\nschema = "${env:SCHEMA}"\n'})
-    with pytest.raises(WrongValue, match="not a schema") as wrong:
-        assert replace(read(root), look_up=lambda _: "no; schema").context
-    assert str(wrong.value.place) == "hakiri.toml:4"
-
-
-def test_names_that_differ_in_dots_alone_are_one_table_of_a_schema(make_project: MakeProject) -> None:
-    text = 'id = "a"\nsource = { connector = "postgres" }\ntables = ["crm.users"]\n'
-    files = {"pipelines/a.toml": text, "pipelines/b.toml": text.replace('"a"', '"b"').replace("m.u", "m_u")}
-    assert read(make_project(files)).landed_names == ("crm.users", "crm_users")
-    (problem,) = problems(make_project({"hakiri.toml": '[project]\nname = "x"\n[context]\nschema = "sales"\n'}))
-    assert isinstance(problem, TableTaken)
 
 
 def test_the_project_is_found_here_then_in_manifests_then_upward(make_project: MakeProject) -> None:

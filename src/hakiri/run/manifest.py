@@ -17,16 +17,7 @@ from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
 from hakiri.spec.faults import guess
 from hakiri.spec.pipeline import PipelineSpec
-from hakiri.spec.read import (
-    PROJECT_FILE,
-    Definition,
-    Project,
-    find_project,
-    look_nowhere,
-    read_project,
-    shown_path,
-)
-from hakiri.spec.reference import LookUp
+from hakiri.spec.read import PROJECT_FILE, Definition, Project, find_project, read_project, shown_path
 from hakiri.spec.schema import schemas
 from hakiri.spec.write import replace_file
 
@@ -44,7 +35,6 @@ class Workplace:
     project: Path | None
     connectors: Connectors
     functions: Functions = field(default_factory=dict)
-    look_up: LookUp = field(default=look_nowhere, repr=False)
 
     def root(self) -> Path:
         """The project's folder. Raises ProjectNotFound."""
@@ -58,13 +48,7 @@ class Workplace:
 
     def read(self) -> Project:
         """The whole project, checked. Raises InvalidProject with everything that is wrong."""
-        return read_project(
-            self.root(),
-            connectors=self.connectors,
-            shown_from=self.cwd,
-            functions=self.functions,
-            look_up=self.look_up,
-        )
+        return read_project(self.root(), connectors=self.connectors, shown_from=self.cwd, functions=self.functions)
 
     def editor(self) -> Editor:
         from hakiri.spec.edit import Editor  # only a change needs what keeps comments

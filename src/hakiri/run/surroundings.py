@@ -12,9 +12,11 @@ from hakiri.errors import NotWritable, UnresolvedReference
 from hakiri.run.doctor import Look
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import Project
-from hakiri.spec.reference import LookUp, Reference, references_in, texts_in
+from hakiri.spec.reference import Reference, references_in, texts_in
 
 LOW_DISK_BYTES = 1 << 30
+
+LookUp = Callable[[Reference], str]
 
 
 def looks_around(project: Project, look_up: LookUp) -> Iterator[Look]:
@@ -30,7 +32,7 @@ def looks_around(project: Project, look_up: LookUp) -> Iterator[Look]:
 
 def local_folder(project: Project) -> Path | None:
     """Where the project's tables live, if that is on this machine."""
-    path = project.context.path
+    path = project.spec.context.path
     return None if "://" in path else project.root / path
 
 

@@ -71,19 +71,10 @@ def check_project(spec: ProjectSpec, data: Mapping[str, Any], where: Where) -> I
             reason="postgres needs a `url`",
             advice='write url = "postgresql://user:${secret:NAME}@host/database"',
         )
-    used = {
-        CatalogBackend.DELTA: {"path", "schema"},
-        CatalogBackend.SQLITE: {"path"},
-        CatalogBackend.POSTGRES: {"url"},
-    }[spec.catalog.backend]
-    written = {"path": spec.catalog.path, "schema": spec.catalog.schema_name, "url": spec.catalog.url}
-    for key, value in written.items():
-        if value and key not in used:
-            reason = f"has no meaning for a {spec.catalog.backend} catalog"
-            yield WrongValue(place=where(("catalog", key)), key=f"catalog.{key}", reason=reason)
-    if spec.catalog.path and spec.catalog.schema_name:
-        reason = "a delta catalog is in a folder or in a schema, not in both"
-        yield WrongValue(place=where(("catalog", "path")), key="catalog.path", reason=reason)
+    misplaced = "path" if is_postgres and spec.catalog.path else "url" if not is_postgres and spec.catalog.url else None
+    if misplaced:
+        reason = f"has no meaning for a {spec.catalog.backend} catalog"
+        yield WrongValue(place=where(("catalog", misplaced)), key=f"catalog.{misplaced}", reason=reason)
     for path, text in texts_in({key: part for key, part in data.items() if key != "pipeline"}):
         yield from _check_text(path, text, where)
 

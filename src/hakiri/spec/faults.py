@@ -17,7 +17,7 @@ from hakiri.spec.lines import KeyPath
 from hakiri.spec.names import EXPLAINED
 
 _SHOWN_VALUE = 40
-RENAMED = {"schema_policy": "schema", "schema_name": "schema"}
+RENAMED = {"schema_policy": "schema"}
 
 
 def faults(error: ValidationError, model: type[BaseModel], document: Document, at: KeyPath) -> Iterator[ManifestError]:

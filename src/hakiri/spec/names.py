@@ -21,13 +21,6 @@ def check_identifier(name: str) -> str:
     return name
 
 
-def check_schema(name: str) -> str:
-    """The name of a schema, alone or in its catalog: `sales`, `main.sales`."""
-    if not _IDENTIFIER.fullmatch(name) or name.count(".") > 1:
-        raise ValueError(f"{name!r} is not a schema: letters, digits, `_` and `$`, in one or two dotted parts")
-    return name
-
-
 def check_column(name: str) -> str:
     """A column name may hold dots, spaces and any script, but no control characters."""
     if not name or len(name) > MAX_COLUMN_NAME:

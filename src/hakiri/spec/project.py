@@ -5,12 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, AliasChoices, Field
+from pydantic import AfterValidator, Field
 
 from hakiri.model.session import SessionKind
 from hakiri.spec.address import HostRule
 from hakiri.spec.frozen import Distinct, Frozen, Int
-from hakiri.spec.names import ConnectorName, Slug, check_schema
+from hakiri.spec.names import ConnectorName, Slug
 from hakiri.spec.pipeline import PipelineSpec
 
 _REFERENCE_START = "${"
@@ -45,14 +45,6 @@ def check_endpoint(url: str) -> str:
     return url
 
 
-def check_schema_name(name: str) -> str:
-    """A schema by name, or a reference to one."""
-    return name if _REFERENCE_START in name else check_schema(name)
-
-
-SchemaName = Annotated[str, AfterValidator(check_schema_name)]
-
-
 class ProjectSection(Frozen):
     """Who the project is."""
 
@@ -65,8 +57,6 @@ class ContextSection(Frozen):
 
     path: Annotated[str, Field(min_length=1)] = ".hakiri/context"
     """A folder or an object store address; a relative path starts at the project."""
-    schema_name: SchemaName | None = Field(default=None, validation_alias=AliasChoices("schema", "schema_name"))
-    """`main.sales`: tables land in this schema by name, and `path` holds only what is staged for them."""
     default_destination: ConnectorName = "context"
 
 
@@ -76,8 +66,6 @@ class CatalogSection(Frozen):
     backend: CatalogBackend = CatalogBackend.DELTA
     path: Annotated[str, Field(min_length=1)] | None = None
     """The folder of a delta catalog or the file of a sqlite one; inside the context when left out."""
-    schema_name: SchemaName | None = Field(default=None, validation_alias=AliasChoices("schema", "schema_name"))
-    """`main.sales_hakiri`: a delta catalog in tables of this schema; the context's with `_hakiri` when left out."""
     url: Annotated[str, Field(min_length=1)] | None = None
     """The address of a postgres catalog; its password comes from `${secret:NAME}`."""
 

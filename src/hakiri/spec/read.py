@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -16,7 +16,6 @@ from hakiri.errors import (
     Place,
     ProjectNotFound,
     TableTaken,
-    UnresolvedReference,
     WrongValue,
 )
 from hakiri.model.connector import Connectors
@@ -27,15 +26,13 @@ from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.pipeline import PipelineSpec, TransformSpec
-from hakiri.spec.project import CatalogSection, ContextSection, ProjectSpec
-from hakiri.spec.reference import LookUp, Reference, resolve
+from hakiri.spec.project import ProjectSpec
 
 PROJECT_FILE = "hakiri.toml"
 PIPELINE_FOLDER = "pipelines"
 TRANSFORM_SUFFIX = ".transforms.json"
 
 Overlay = Mapping[Path, bytes | None]
-Section = TypeVar("Section", ContextSection, CatalogSection)
 
 
 @dataclass(frozen=True)
@@ -68,11 +65,6 @@ class Definition:
     written: Written
 
 
-def look_nowhere(reference: Reference) -> str:
-    """The environment of a project that is read and not run."""
-    raise UnresolvedReference(reference=str(reference), tried=())
-
-
 @dataclass(frozen=True)
 class Project:
     """A whole project: every part checked, every pipeline once."""
@@ -82,24 +74,6 @@ class Project:
     document: Document
     pipelines: Mapping[str, Definition]
     warnings: tuple[ManifestError, ...]
-    look_up: LookUp = field(default=look_nowhere, repr=False)
-
-    @property
-    def context(self) -> ContextSection:
-        """Where tables live, with what the environment says of it. Raises UnresolvedReference or WrongValue."""
-        return self._resolved("context", self.spec.context)
-
-    @property
-    def catalog(self) -> CatalogSection:
-        """Where state is kept, likewise."""
-        return self._resolved("catalog", self.spec.catalog)
-
-    def _resolved(self, name: str, section: Section) -> Section:
-        said = resolve(section.model_dump(include={"path", "schema_name"}), self.look_up)
-        try:
-            return type(section).model_validate({**section.model_dump(), **said})
-        except ValidationError as error:
-            raise next(faults(error, type(section), self.document, (name,))) from error
 
     @property
     def landed_names(self) -> tuple[str, ...]:
@@ -123,19 +97,13 @@ def read_project(
     shown_from: Path,
     overlay: Overlay | None = None,
     functions: Functions | None = None,
-    look_up: LookUp = look_nowhere,
 ) -> Project:
     """The project in a folder. `overlay` stands for files that would be written (or, as None, removed).
 
     Raises InvalidProject with every problem of every file, or ProjectNotFound.
     """
     reading = _Reading(
-        root=root,
-        connectors=connectors,
-        shown_from=shown_from,
-        overlay=overlay or {},
-        functions=functions or {},
-        look_up=look_up,
+        root=root, connectors=connectors, shown_from=shown_from, overlay=overlay or {}, functions=functions or {}
     )
     return reading.run()
 
@@ -159,7 +127,6 @@ class _Reading:
     shown_from: Path
     overlay: Overlay
     functions: Functions
-    look_up: LookUp
     problems: list[ManifestError] = field(default_factory=list)
     warnings: list[ManifestError] = field(default_factory=list)
     found: dict[str, list[Written]] = field(default_factory=dict)
@@ -175,8 +142,7 @@ class _Reading:
             if len(found) > 1:
                 places = tuple(one.place for one in found)
                 self.problems.append(DuplicatePipeline(pipeline=pipeline, found=places))
-        is_flat = spec is not None and spec.context.schema_name is not None
-        self.problems += check_landed_names(self.pipelines, is_flat=is_flat)
+        self.problems += check_landed_names(self.pipelines)
         if spec:
             self._check_hooks(spec)
         if self.problems or not (spec and document):
@@ -187,7 +153,6 @@ class _Reading:
             document=document,
             pipelines=dict(sorted(self.pipelines.items())),
             warnings=tuple(self.warnings),
-            look_up=self.look_up,
         )
 
     def _pipeline_files(self) -> Iterator[Path]:
@@ -275,17 +240,13 @@ def landed_names(pipelines: Mapping[str, Definition]) -> tuple[str, ...]:
     return tuple(one.spec.landed_name(table) for one in pipelines.values() for table in one.spec.tables)
 
 
-def check_landed_names(pipelines: Mapping[str, Definition], *, is_flat: bool = False) -> Iterator[ManifestError]:
-    """Every pair of tables that would land in one place, whatever their case; a table's quarantine takes a name too.
-
-    Where tables are flat, in one schema, `crm.users` and `crm_users` are one place.
-    """
+def check_landed_names(pipelines: Mapping[str, Definition]) -> Iterator[ManifestError]:
+    """Every pair of tables that would land in one place, whatever their case; a table's quarantine takes a name too."""
     taken: dict[str, tuple[str, str, Place]] = {}
     for pipeline, definition in sorted(pipelines.items()):
         # One that a pipeline names twice is reported with the pipeline.
         spec = definition.spec
-        landed = (spec.landed_name(table).casefold() for table in spec.tables)
-        names = {name.replace(".", "_") if is_flat else name: index for index, name in enumerate(landed)}
+        names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
         for name, index in names.items():
             place = definition.written.where(("tables", index))
             for one in (name, f"{name}_quarantine"):

@@ -28,10 +28,6 @@ class Reference:
         return f"${{{self.kind}:{self.name}}}"
 
 
-LookUp = Callable[[Reference], str]
-"""What stands behind a reference. Raises UnresolvedReference."""
-
-
 def references_in(text: str) -> list[Reference]:
     """The references in a text, in order."""
     if "${" not in text:
@@ -61,7 +57,7 @@ def texts_in(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
             yield from texts_in(item, (*path, index))
 
 
-def resolve(value: Any, look_up: LookUp) -> Any:
+def resolve(value: Any, look_up: Callable[[Reference], str]) -> Any:
     """A copy of a plain value with every reference replaced by what `look_up` gives for it."""
     if isinstance(value, str):
         return _REFERENCE.sub(lambda match: look_up(references_in(match[0])[0]), value)
