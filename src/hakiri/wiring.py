@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
+from hakiri.catalog.open import CatalogSettings, DeltaPath, DeltaTables, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
 from hakiri.engine.jars import provide_jars
@@ -23,7 +23,7 @@ from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.hooks.registry import functions
-from hakiri.land.target import PathTarget
+from hakiri.land.target import NamedTarget, PathTarget, Target
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
@@ -37,12 +37,14 @@ from hakiri.run.surroundings import looks_around
 from hakiri.settings import Settings
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, EngineSection
-from hakiri.spec.read import Project
+from hakiri.spec.read import Project, name_in_schema
 from hakiri.spec.reference import resolve
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.port import Files
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from hakiri.extract.transform.reshape import Reshape
     from hakiri.land.hooks.perform import Hooks
     from hakiri.land.hooks.views import Views
@@ -112,6 +114,8 @@ def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
     section = project.spec.catalog
     if section.backend is CatalogBackend.POSTGRES:
         return PostgresServer(url=resolve(section.url, settings.look_up))
+    if section.tables:
+        return DeltaTables(section.tables)
     is_delta = section.backend is CatalogBackend.DELTA
     written = section.path or f"{project.spec.context.path}/{'catalog' if is_delta else 'catalog.sqlite'}"
     if "://" in written:
@@ -127,7 +131,7 @@ def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog |
     if not _is_there(where):
         yield None
         return
-    catalog = open_catalog(where, clock=clock())
+    catalog = open_catalog(where, clock=clock(), spark=_session_for(where, engine_settings(settings, project)))
     try:
         yield catalog
     finally:
@@ -141,7 +145,8 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
     Raises UnresolvedReference, NoLocalCatalog, and what opening the catalog raises.
     """
     engine = engine_settings(settings, project)
-    catalog = open_catalog(catalog_settings(settings, project), clock=clock(), sidecars=_sidecars(project))
+    where = catalog_settings(settings, project)
+    catalog = open_catalog(where, clock=clock(), sidecars=_sidecars(project), spark=_session_for(where, engine))
     try:
         yield Equipment(
             project=project.spec.project.name,
@@ -159,6 +164,11 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
         )
     finally:
         catalog.close()
+
+
+def _session_for(where: CatalogSettings, engine: EngineSettings) -> SparkSession | None:
+    """The session of a catalog that only Spark can read."""
+    return open_session(engine) if isinstance(where, DeltaTables) else None
 
 
 def collect_leavings(
@@ -193,15 +203,25 @@ def publish(values: Mapping[str, TaskValue]) -> None:
 
 
 def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:
-    """Where a table lands: below the context's `tables/`, in a folder of its landed name."""
+    """Where a table lands: below the context's `tables/`, in a folder of its landed name, or in the context's schema.
+
+    Staged files lie in that folder either way.
+    """
     quarantine = spec.quality.quarantine.table if spec.quality.quarantine else None
     root = f"{tables_root(project)}/{spec.landed_name(table)}"
     return Place(
-        target=PathTarget(root),
+        target=_target(project, spec.landed_name(table)),
         root=root,
         files=_files(root),
-        quarantine=PathTarget(f"{tables_root(project)}/{quarantine}") if quarantine else None,
+        quarantine=_target(project, quarantine) if quarantine else None,
     )
+
+
+def _target(project: Project, name: str) -> Target:
+    schema = project.spec.context.tables
+    if schema is None:
+        return PathTarget(f"{tables_root(project)}/{name}")
+    return NamedTarget((*schema.split("."), name_in_schema(name)))
 
 
 def _hooks(settings: Settings, project: Project, engine: EngineSettings) -> Hooks:

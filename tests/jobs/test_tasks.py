@@ -142,6 +142,7 @@ def test_a_pipeline_that_is_not_there_is_named(job: Job) -> None:
         (jobs.plan, ("--max-workers", "0")),
         (jobs.land, ("--resumed", "{{tasks.plan.values.resumed}}")),
         (jobs.extract, ("--resumed", "true")),
+        (jobs.land, ("--tables", "main.lake; drop schema main.lake")),
     ],
 )
 def test_a_parameter_that_cannot_be_meant_is_refused(job: Job, task: Callable[[], None], more: tuple[str, ...]) -> None:

@@ -15,12 +15,12 @@ import pytest
 from hakiri.errors import ChunksFailed, SchemaDrift, SourceUnreachable
 from hakiri.extract.connectors.port import Connector
 from hakiri.model.chunk import ChunkStatus, Failure, FailureKind
-from hakiri.model.ledger import RunStatus
+from hakiri.model.ledger import Phase, RunStatus
 from hakiri.model.source import CursorKind, RateBudget
 from hakiri.plan.knobs import Knobs, Origin, Setting
 from hakiri.run import work
 from hakiri.run.equipment import Equipment
-from hakiri.run.pipeline import Result, Wish
+from hakiri.run.pipeline import Conduct, Result, Wish
 from hakiri.run.steps import CHUNKS_OF_A_WORKER, Shares, extract_step, land_step, plan_step, workers_for
 from hakiri.run.stopping import Stop
 from hakiri.spec.pipeline import PipelineSpec
@@ -62,6 +62,10 @@ class Shared(Rounds):
 
     def rows(self) -> list[int]:
         return sorted(pl.read_delta(str(self.table))["id"].to_list())
+
+    def phase(self) -> Phase:
+        with self.equipment() as parts:
+            return next(one.phase for one in parts.catalog.pipelines() if one.pipeline == "shop")
 
     def chunks(self) -> list[ChunkStatus]:
         with self.equipment() as parts:
@@ -180,6 +184,19 @@ def test_a_failed_chunk_alone_is_work_so_that_the_lander_tells_of_it(shared: Sha
     shared.extract()
     shared.land()
     assert shared.plan()[1].has_work
+
+
+def test_a_phase_that_a_lander_was_cut_off_from_is_settled_by_the_next_planner(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared.plan()
+    shared.extract()
+    with monkeypatch.context() as cut_off:
+        cut_off.setattr(Conduct, "_settle_phase", lambda _self: None)
+        shared.land()
+    assert shared.phase() is Phase.BACKFILLING
+    assert not shared.plan()[1].has_work
+    assert shared.phase() is Phase.STREAMING
 
 
 def test_a_planner_whose_source_is_gone_fails(shared: Shared) -> None:

@@ -141,6 +141,8 @@ def _task(
     parameters = [
         *("--project", "${var.project}"),
         *("--context", "${var.context}"),
+        *("--tables", "${var.tables}"),
+        *("--state", "${var.state}"),
         *("--secret-scope", "${var.secret_scope}"),
         *("--pipeline", spec.id),
         *more,

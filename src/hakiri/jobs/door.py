@@ -97,7 +97,7 @@ def _land(given: Parameters) -> int:
 def _worked(given: Parameters, step: Callable[..., _Told]) -> _Told:
     """What a step of the pipeline's run tells, done with everything it needs."""
     settings = _settings(given)
-    project = relocate(workplace(settings).read(), given.context)
+    project = relocate(workplace(settings).read(), path=given.context, tables=given.tables, state=given.state)
     spec, stop = find_pipeline(project, given.pipeline).spec, Stop()
     with equipment(settings, project) as parts, interruptible(stop):
         return step(parts, spec, stop=stop)
@@ -106,7 +106,7 @@ def _worked(given: Parameters, step: Callable[..., _Told]) -> _Told:
 def _maintain(given: Parameters) -> int:
     kept_for = parse_retention(given.retention)
     settings = _settings(given)
-    project = relocate(workplace(settings).read(), given.context)
+    project = relocate(workplace(settings).read(), path=given.context, tables=given.tables, state=given.state)
     collected = collect_leavings(settings, project, retention=kept_for)
     _say({"attempts": sum(len(table.remnants) for table in collected.tables), "chunks_archived": collected.archived})
     return 0

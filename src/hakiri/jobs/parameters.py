@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ class Parameters:
     project: Path
     pipeline: str = ""
     context: str = ""
+    tables: str = ""
+    state: str = ""
     secret_scope: str = ""
     full_refresh: bool = False
     retry_failed: bool = False
@@ -27,7 +30,7 @@ class Parameters:
 def parse(program: str, arguments: Sequence[str], *, takes: Sequence[str]) -> Parameters:
     """The parameters of a program that takes these. Leaves with 2 where they are not right, as any program does."""
     parser = ArgumentParser(prog=program, allow_abbrev=False)
-    for name in ("project", "context", "secret_scope", *takes):
+    for name in ("project", "context", "tables", "state", "secret_scope", *takes):
         kind, told = _KINDS[name]
         flag = f"--{name.replace('_', '-')}"
         if name in _NEEDED:
@@ -43,6 +46,12 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _schema(text: str) -> str:
+    if text and not re.fullmatch(r"\w+(\.\w+)?", text):
+        raise ArgumentTypeError(f"{text!r} is not a schema, like main.hakiri")
+    return text
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a number of at least 1")
@@ -54,7 +63,9 @@ _DEFAULTS = Parameters(project=Path())
 _KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
     "project": (Path, "the folder of hakiri.toml"),
     "pipeline": (str, "the pipeline's id"),
-    "context": (str, "where tables and state live, in place of [context] path"),
+    "context": (str, "where staged files and journals live, in place of [context] path"),
+    "tables": (_schema, "the schema that tables land in, in place of [context] tables"),
+    "state": (_schema, "the schema that holds the catalog, in place of [catalog]"),
     "secret_scope": (str, "the secret scope for what the environment does not have"),
     "full_refresh": (_truth, "true: read every table anew"),
     "retry_failed": (_truth, "true: try chunks again that have failed for good"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hakiri.errors import EditRefused, PipelineNotFound, ProjectNotFound
+from hakiri.errors import EditRefused, InvalidProject, PipelineNotFound, ProjectNotFound
 from hakiri.model.connector import Connectors
 from hakiri.model.edited import Edited
 from hakiri.model.function import Functions
@@ -17,7 +17,15 @@ from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
 from hakiri.spec.faults import guess
 from hakiri.spec.pipeline import PipelineSpec
-from hakiri.spec.read import PROJECT_FILE, Definition, Project, find_project, read_project, shown_path
+from hakiri.spec.read import (
+    PROJECT_FILE,
+    Definition,
+    Project,
+    check_landed_names,
+    find_project,
+    read_project,
+    shown_path,
+)
 from hakiri.spec.schema import schemas
 from hakiri.spec.write import replace_file
 
@@ -90,12 +98,17 @@ def choose_pipelines(project: Project, names: Sequence[str]) -> list[PipelineSpe
     return [find_pipeline(project, name).spec for name in dict.fromkeys(names or project.pipelines)]
 
 
-def relocate(project: Project, path: str) -> Project:
-    """The project with its tables and its state somewhere else, as a workspace has it; as it is, for an empty path."""
-    if not path:
-        return project
-    context = project.spec.context.model_copy(update={"path": path})
-    return replace(project, spec=project.spec.model_copy(update={"context": context}))
+def relocate(project: Project, *, path: str = "", tables: str = "", state: str = "") -> Project:
+    """The project as a workspace has it: other places for its files, its tables and its catalog, where one is given.
+
+    Raises InvalidProject where two tables would have one name there.
+    """
+    context, catalog = project.spec.context, project.spec.catalog
+    moved = context.model_copy(update={"path": path or context.path, "tables": tables or context.tables})
+    kept = catalog.model_copy(update={"path": None, "tables": state} if state else {})
+    if problems := tuple(check_landed_names(project.pipelines, in_schema=bool(moved.tables))):
+        raise InvalidProject(problems=problems)
+    return replace(project, spec=project.spec.model_copy(update={"context": moved, "catalog": kept}))
 
 
 def spell_out(definition: Definition) -> dict[str, Any]:

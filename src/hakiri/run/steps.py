@@ -117,6 +117,8 @@ class _Planning(Conduct):
 
     def _conclude(self) -> None:
         self.chunks = self.errand.patiently("progress", self._count_open)
+        # A lander that was cut off may have left it to nobody: without work there is none to follow.
+        self.errand.patiently("phase", self._settle_phase)
 
     def result(self) -> Result:
         """How the planning went. What is wrong with a table, or with a hook of it, is told by the lander."""

@@ -75,6 +75,9 @@ def check_project(spec: ProjectSpec, data: Mapping[str, Any], where: Where) -> I
     if misplaced:
         reason = f"has no meaning for a {spec.catalog.backend} catalog"
         yield WrongValue(place=where(("catalog", misplaced)), key=f"catalog.{misplaced}", reason=reason)
+    if spec.catalog.tables and (spec.catalog.backend is not CatalogBackend.DELTA or spec.catalog.path):
+        reason = "is for a delta catalog without a `path`"
+        yield WrongValue(place=where(("catalog", "tables")), key="catalog.tables", reason=reason)
     for path, text in texts_in({key: part for key, part in data.items() if key != "pipeline"}):
         yield from _check_text(path, text, where)
 

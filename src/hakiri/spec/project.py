@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from hakiri.model.session import SessionKind
 from hakiri.spec.address import HostRule
 from hakiri.spec.frozen import Distinct, Frozen, Int
-from hakiri.spec.names import ConnectorName, Slug
+from hakiri.spec.names import ConnectorName, Slug, check_identifier
 from hakiri.spec.pipeline import PipelineSpec
 
 _REFERENCE_START = "${"
@@ -29,6 +29,13 @@ def check_remote(url: str) -> str:
     if not url.startswith(("sc://", _REFERENCE_START)):
         raise ValueError("a Spark Connect address starts with sc://")
     return url
+
+
+def check_schema(name: str) -> str:
+    """A schema that Spark knows, alone or in a catalog: `hakiri`, `main.hakiri`."""
+    if name.count(".") > 1:
+        raise ValueError(f"{name!r} is not a schema: write it as `schema` or `catalog.schema`")
+    return check_identifier(name)
 
 
 def check_bucket(url: str) -> str:
@@ -57,6 +64,8 @@ class ContextSection(Frozen):
 
     path: Annotated[str, Field(min_length=1)] = ".hakiri/context"
     """A folder or an object store address; a relative path starts at the project."""
+    tables: Annotated[str, AfterValidator(check_schema)] | None = None
+    """The schema of Spark or Unity Catalog that tables land in; folders of the path when left out."""
     default_destination: ConnectorName = "context"
 
 
@@ -66,6 +75,8 @@ class CatalogSection(Frozen):
     backend: CatalogBackend = CatalogBackend.DELTA
     path: Annotated[str, Field(min_length=1)] | None = None
     """The folder of a delta catalog or the file of a sqlite one; inside the context when left out."""
+    tables: Annotated[str, AfterValidator(check_schema)] | None = None
+    """The schema of Spark or Unity Catalog that holds a delta catalog, in place of a folder."""
     url: Annotated[str, Field(min_length=1)] | None = None
     """The address of a postgres catalog; its password comes from `${secret:NAME}`."""
 

@@ -142,7 +142,7 @@ class _Reading:
             if len(found) > 1:
                 places = tuple(one.place for one in found)
                 self.problems.append(DuplicatePipeline(pipeline=pipeline, found=places))
-        self.problems += check_landed_names(self.pipelines)
+        self.problems += check_landed_names(self.pipelines, in_schema=bool(spec and spec.context.tables))
         if spec:
             self._check_hooks(spec)
         if self.problems or not (spec and document):
@@ -240,8 +240,14 @@ def landed_names(pipelines: Mapping[str, Definition]) -> tuple[str, ...]:
     return tuple(one.spec.landed_name(table) for one in pipelines.values() for table in one.spec.tables)
 
 
-def check_landed_names(pipelines: Mapping[str, Definition]) -> Iterator[ManifestError]:
+def name_in_schema(landed: str) -> str:
+    """What a table is called in a schema, where a name has no dots: `crm.users` is `crm_users`."""
+    return landed.replace(".", "_")
+
+
+def check_landed_names(pipelines: Mapping[str, Definition], *, in_schema: bool) -> Iterator[ManifestError]:
     """Every pair of tables that would land in one place, whatever their case; a table's quarantine takes a name too."""
+    called = name_in_schema if in_schema else str
     taken: dict[str, tuple[str, str, Place]] = {}
     for pipeline, definition in sorted(pipelines.items()):
         # One that a pipeline names twice is reported with the pipeline.
@@ -249,7 +255,7 @@ def check_landed_names(pipelines: Mapping[str, Definition]) -> Iterator[Manifest
         names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
         for name, index in names.items():
             place = definition.written.where(("tables", index))
-            for one in (name, f"{name}_quarantine"):
+            for one in (called(name), f"{called(name)}_quarantine"):
                 before, owner, found = taken.setdefault(one, (pipeline, name, place))
                 if (before, owner) != (pipeline, name):
                     yield TableTaken(table=one, pipelines=(before, pipeline), found=(found, place))

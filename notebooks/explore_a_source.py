@@ -1,0 +1,72 @@
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Explore a source
+# MAGIC What a pipeline's source has, and how it would be cut into chunks. Changes nothing, and starts no Spark.
+
+# COMMAND ----------
+
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from hakiri import wiring
+from hakiri.run.manifest import find_pipeline
+from hakiri.run.plan import plan_pipelines, show_lines
+from hakiri.settings import from_environment
+
+# In a workspace, name the folder of your hakiri.toml here; otherwise it is looked for from this folder upward.
+PROJECT: Path | None = None
+PIPELINE = "shop"
+
+settings = from_environment(project=PROJECT)
+project = wiring.workplace(settings).read()
+spec = find_pipeline(project, PIPELINE).spec
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## The plan, as `hakiri plan` tells it
+
+# COMMAND ----------
+
+with wiring.existing_catalog(settings, project) as catalog:
+    planned = plan_pipelines(
+        [spec],
+        partial(wiring.connector, settings, project),
+        catalog,
+        place=partial(wiring.place, project),
+        transforms=partial(wiring.transforms, settings, project),
+    )
+for _, error in planned.errors:
+    raise error
+print("\n".join(show_lines(planned)))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## The columns, as the source describes them
+
+# COMMAND ----------
+
+tables = planned.facts[0].tables
+columns = [
+    {"table": table.spec.name, "column": one.name, "type": one.type} for table in tables for one in table.columns
+]
+print(pd.DataFrame(columns).to_string(index=False))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## The chunks that a run would read next
+
+# COMMAND ----------
+
+chunks = pd.DataFrame(
+    [
+        {"table": table.table.table, "chunk": one.chunk.key.chunk, "reads": one.chunk.predicate, "rows": one.rows}
+        for table in planned.plan.pipelines[0].tables
+        for one in table.chunks
+    ]
+)
+print(chunks.to_string(index=False) if len(chunks) else "none: everything has landed")
