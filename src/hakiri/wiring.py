@@ -43,8 +43,6 @@ from hakiri.stage.local import LocalFiles
 from hakiri.stage.port import Files
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from hakiri.extract.transform.reshape import Reshape
     from hakiri.land.hooks.perform import Hooks
     from hakiri.land.hooks.views import Views
@@ -128,10 +126,10 @@ def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
 def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog | None]:
     """The project's catalog, or None where nothing has made one yet: a look makes none."""
     where = catalog_settings(settings, project)
-    if not _is_there(where):
+    if not _is_there(where, settings, project):
         yield None
         return
-    catalog = open_catalog(where, clock=clock(), spark=_session_for(where, engine_settings(settings, project)))
+    catalog = open_catalog(where, clock=clock(), spark=lambda: open_session(engine_settings(settings, project)))
     try:
         yield catalog
     finally:
@@ -145,8 +143,12 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
     Raises UnresolvedReference, NoLocalCatalog, and what opening the catalog raises.
     """
     engine = engine_settings(settings, project)
-    where = catalog_settings(settings, project)
-    catalog = open_catalog(where, clock=clock(), sidecars=_sidecars(project), spark=_session_for(where, engine))
+    catalog = open_catalog(
+        catalog_settings(settings, project),
+        clock=clock(),
+        sidecars=_sidecars(project),
+        spark=lambda: open_session(engine),
+    )
     try:
         yield Equipment(
             project=project.spec.project.name,
@@ -164,11 +166,6 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
         )
     finally:
         catalog.close()
-
-
-def _session_for(where: CatalogSettings, engine: EngineSettings) -> SparkSession | None:
-    """The session of a catalog that only Spark can read."""
-    return open_session(engine) if isinstance(where, DeltaTables) else None
 
 
 def collect_leavings(
@@ -291,10 +288,12 @@ def _files(root: str) -> Files:
     return ObjectStoreFiles(store, folder)
 
 
-def _is_there(where: CatalogSettings) -> bool:
+def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> bool:
     match where:
         case SqliteFile(path) | DeltaPath(path):
             return path.exists()
+        case DeltaTables(schema):
+            return bool(open_session(engine_settings(settings, project)).catalog.databaseExists(schema))
         case _:
             return True
 

@@ -27,7 +27,7 @@ from hakiri.model.ledger import Pipeline, Sidecar, Snapshot
 
 address, sidecar, sha256 = sys.argv[1:]
 spark = open_remote(address, verbose=False)
-first, second = (open_catalog(DeltaTables("round"), spark=spark) for _ in range(2))
+first, second = (open_catalog(DeltaTables("round"), spark=lambda: spark) for _ in range(2))
 first.register(Pipeline("p", parallelism=2))
 first.add_chunks([Chunk(ChunkKey("p", "t", str(n)), n, Window(n, n + 1), "") for n in range(2)])
 (one,) = first.claim("p", node="a")

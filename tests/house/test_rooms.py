@@ -79,7 +79,7 @@ MAP = {
     "run": room(STAGES),
     "run.equipment": room(STAGES, "pyspark"),
     "settings": room(STAGES),
-    "wiring": room(f"{STAGES} run settings", "databricks pyarrow pyspark"),
+    "wiring": room(f"{STAGES} run settings", "databricks pyarrow"),
     "bundle": room(f"{DOOR} spec", "cronsim databricks yaml"),
     "cli": room(f"{DOOR} bundle", "typer click rich"),
     "jobs": room(DOOR),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
@@ -52,9 +53,11 @@ def open_catalog(
     *,
     clock: Clock | None = None,
     sidecars: Sidecars | None = None,
-    spark: SparkSession | None = None,
+    spark: Callable[[], SparkSession] | None = None,
 ) -> Catalog:
     """Open the catalog, making or migrating its tables where needed. A repeat opens it again.
+
+    The session is asked for only by a catalog in tables that Spark knows by name.
 
     Raises CatalogDriverMissing, CatalogUnavailable, CatalogTooNew; SecondWriter for Delta tables on a local path.
     """
@@ -74,7 +77,7 @@ def open_catalog(
                 raise CatalogUnavailable(store=f"the tables of {schema}", reason="no Spark session was given for them")
             from hakiri.catalog.delta.spark import SparkDeltaCatalog
 
-            return SparkDeltaCatalog(spark, schema, clock=clock, sidecars=sidecars)
+            return SparkDeltaCatalog(spark(), schema, clock=clock, sidecars=sidecars)
         case PostgresServer(url, schema):
             try:
                 from hakiri.catalog.postgres import PostgresCatalog

@@ -73,7 +73,7 @@ class Journal:
         self._lock = Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab", buffering=0)
+            self._file = self.path.open("xb", buffering=0)  # no append: a volume has none
             sync(folder)
             sync_above(folder)
         except OSError as cause:

@@ -34,6 +34,9 @@ class Crowd:
         return self.processes > 0
 
 
+Spark = Callable[[], SparkSession]
+
+
 @dataclass(frozen=True)
 class Subject:
     """A store that is up, and how to open it."""
@@ -41,14 +44,13 @@ class Subject:
     settings: CatalogSettings
     crowd: Crowd
     raw: RawStore
-    spark: SparkSession | None = None
+    spark: Spark | None = None
 
     def open(self, clock: Clock | None = None) -> Catalog:
         """Another handle on the same store, as another process would have."""
         return open_catalog(self.settings, clock=clock, spark=self.spark)
 
 
-Spark = Callable[[], SparkSession]
 Start = Callable[[Path, Spark], AbstractContextManager[Subject]]
 
 FILE = Crowd(workers=100, chunks=1_000, batch=1, completes=True, examples=30, steps=30, processes=100)
@@ -71,7 +73,7 @@ def delta_rs(folder: Path, _: Spark) -> Iterator[Subject]:
 @contextmanager
 def delta_spark(folder: Path, spark: Spark) -> Iterator[Subject]:  # noqa: ARG001 - Spark has a folder of its own
     schema = f"catalog_{uuid4().hex[:8]}"
-    yield Subject(DeltaTables(schema), SESSION, RawSpark(spark(), schema), spark())
+    yield Subject(DeltaTables(schema), SESSION, RawSpark(spark(), schema), spark)
 
 
 @contextmanager
