@@ -99,12 +99,12 @@ class Build:
         return replace(self._recipe, parts=(Part(self._recipe.agreement.schema, files),))
 
     def remove(self) -> None:
-        """Nothing of the build is there any more. A repeat changes nothing."""
+        """Nothing of the build is there any more; a table of somebody else stays. A repeat changes nothing."""
         if isinstance(self.target, PathTarget):
             system, folder = files_at(self.target.path)
             _remove(system, folder)
         else:
-            self._session.sql(DROP.format(table=self._name)).collect()
+            _drop(self._session, self._name)
 
     def _layout(self) -> str:
         """The partitioning or clustering of the table, so that a trial meets what it will meet there."""
@@ -122,9 +122,7 @@ class Build:
 
 def tidy_named(session: SparkSession, target: Target, number: int) -> None:
     """Take away what a build has left beside a table of a catalog. A repeat changes nothing."""
-    name = sql_name(_place(target, number))
-    if not _is_foreign(session, name):
-        session.sql(DROP.format(table=name)).collect()
+    _drop(session, sql_name(_place(target, number)))
 
 
 def tidy_folder(target: PathTarget, number: int, version: int) -> None:
@@ -151,6 +149,11 @@ def _place(target: Target, number: int) -> Target:
             return NamedTarget((*target.parts[:-1], f"{target.parts[-1]}_new"))
         case _:
             assert_never(target)
+
+
+def _drop(session: SparkSession, name: str) -> None:
+    if not _is_foreign(session, name):
+        session.sql(DROP.format(table=name)).collect()
 
 
 def _is_foreign(session: SparkSession, name: str) -> bool:
