@@ -88,6 +88,7 @@ HakiriError
 │   ├── SchemaDrift              HK609  a strict pipeline, and a source with another schema than the table's
 │   ├── KeyChanged               HK610  a source whose rows are told apart by other columns than the table's
 │   ├── NotAcceptable            HK611  a change of type that no column could hold
+│   ├── WatermarkUnfit           HK612  a column that cannot tell how far a table has come
 │   └── RenameUnfit              HK614  a declared rename that cannot be carried out
 ├── QueryError                   HK65x  a question about what there is
 │   ├── UnknownTable             HK651  a name that no landed table has
@@ -127,7 +128,9 @@ HakiriError
 │   ├── LandingTooLarge          HK810  more chunks than one commit can name
 │   ├── TableContended           HK811  other writers were faster every time (retried)
 │   ├── LandingFailed            HK812  nothing was landed (retried)
-│   └── ModeUnavailable          HK813  a load mode this release does not carry out
+│   ├── ModeUnavailable          HK813  a load mode this release does not carry out
+│   ├── BuildTaken               HK818  where a table is to be built there is another
+│   └── WatermarkMissing         HK819  a table whose rows cannot say how far it has come
 ├── HookError                    HK82x  what runs beside a landing
 │   ├── HookRefused              HK821  it asks for what it may not have
 │   ├── HookFailed               HK822  it ran, and trying again at once will not help
@@ -1556,6 +1559,21 @@ class KeyChanged(TablePlanError):
 
 
 @dataclass(eq=False, kw_only=True)
+class WatermarkUnfit(TablePlanError):
+    """A column whose greatest value in the table does not say what the source has beyond it."""
+
+    code = "HK612"
+    column: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.column}` cannot be the watermark of {self.subject()}: {self.reason}"
+
+    def help(self) -> str:
+        return "name a time, a date, a number or a text that lands as it is read, or choose another load mode"
+
+
+@dataclass(eq=False, kw_only=True)
 class NotAcceptable(TablePlanError):
     """A change of type that cannot be accepted, because the column could not become text."""
 
@@ -2155,6 +2173,34 @@ class ModeUnavailable(LandError):
         return f"choose one of {', '.join(self.available)}"
 
 
+@dataclass(eq=False, kw_only=True)
+class BuildTaken(LandError):
+    """A table that nobody built for a landing stands where one is to be built. Neither was touched."""
+
+    code = "HK818"
+    build: str
+
+    def message(self) -> str:
+        return f"`{self.table}` is built as `{self.build}` first, and there is another table of that name"
+
+    def help(self) -> str:
+        return "rename one of the two; nothing was landed"
+
+
+@dataclass(eq=False, kw_only=True)
+class WatermarkMissing(LandError):
+    """A column that decides what lands is missing in what is staged, or in a table that has rows."""
+
+    code = "HK819"
+    column: str
+
+    def message(self) -> str:
+        return f"`{self.column}` decides what lands in `{self.table}`, and is no column of it; nothing was landed"
+
+    def help(self) -> str:
+        return "name a column that lands, and let `hakiri apply --full-refresh` bring the table to it"
+
+
 # --- hooks --------------------------------------------------------------------------------------
 
 
@@ -2168,6 +2214,8 @@ class HookError(HakiriError):
     """Where the manifest has it: `post_hook[0]`."""
     number: int
     """The landing it was called for."""
+    version: int | None = None
+    """The version that the landing became; None before its rows are in the table."""
     reason: str
 
     def subject(self) -> str:
@@ -2175,7 +2223,7 @@ class HookError(HakiriError):
 
     def what_follows(self) -> str:
         """What became of the table, and when the hook is called again."""
-        if self.hook.startswith("pre_hook"):
+        if self.version is None:
             return "nothing was written to the table; the next run calls the hook again and lands the rows after it"
         return "the rows have landed and stay; the next run calls the hook again"
 

@@ -37,3 +37,17 @@ def test_every_event_has_its_words_also_without_its_facts(kind: EventKind) -> No
     said = tell(event(kind))
     assert said
     assert "\n" not in said
+
+
+def test_a_landing_tells_of_rows_without_a_watermark_and_of_late_ones() -> None:
+    facts = {
+        "table": "orders",
+        "number": 2,
+        "outcome": "written",
+        "version": 1,
+        "rows": 3,
+        "filtered": 1,
+        "unmarked": 2,
+    }
+    expected = "orders: landing 2 written as version 1, 3 rows (2 without a watermark), 1 filtered"
+    assert tell(event(EventKind.LANDED, **facts)) == expected

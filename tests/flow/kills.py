@@ -40,7 +40,7 @@ KILLS = (
     Stop(Boundary.HOOK_CALLED),
     Stop(Boundary.HOOK_NOTED),
 )
-MODES = ("append", "truncate", "upsert")
+MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark")
 SOURCES = ("sqlite", "postgres", "files")
 CATALOGS = ("delta", "sqlite", "postgres")
 
@@ -67,16 +67,16 @@ EVERY = tuple(Case(*one) for one in product(KILLS, MODES, SOURCES, CATALOGS, Mom
 
 
 def sample() -> tuple[Case, ...]:
-    """Each kill once; over any nine of them each mode meets each source, and each catalog all of either."""
+    """Each kill once; every mode meets every source, and every catalog all of either."""
     return tuple(
         Case(
             kill,
-            _turn(MODES, number),
-            _turn(SOURCES, number + number // len(MODES)),
-            _turn(CATALOGS, number + 2 * (number // len(MODES))),
-            _turn(tuple(Moment), number),
+            MODES[place],
+            _turn(SOURCES, place + turn),
+            _turn(CATALOGS, place + 2 * turn),
+            _turn(tuple(Moment), place + turn),
         )
-        for number, kill in enumerate(KILLS)
+        for kill, (turn, place) in zip(KILLS, (divmod(one, len(MODES)) for one in range(len(KILLS))), strict=True)
     )
 
 

@@ -26,7 +26,7 @@ destination = {{ namespace = "{name}" }}
 source = {{ connector = "{connector}", config = {{ {config} }} }}
 secrets = [{secrets}]
 tables = [{{ name = "orders", {table} }}]
-load = {{ mode = "{mode}", post_hook = {{ type = "sql", statement = "REFRESH TABLE {{table}}" }} }}
+load = {{ {load}, post_hook = {{ type = "sql", statement = "REFRESH TABLE {{table}}" }} }}
 quality = {{ row_level = [{{ type = "not_null", field = "city", on_fail = "skip" }}] }}
 retry = {{ initial_delay = "1s", max_delay = "2s" }}
 """
@@ -179,13 +179,19 @@ def truth(mode: str, states: Iterable[Rows]) -> Rows:
     """What the table holds once it has seen these states of the source, one after the other, told without our code."""
     seen: list[Rows] = [Counter({row: count for row, count in state.items() if row[1] is not None}) for state in states]
     match mode:
-        case "truncate":
+        case "truncate" | "blue_green":
             return seen[-1]
         case "append":
             total: Rows = Counter()
             for before, after in zip([Rows(), *seen], seen, strict=False):
                 total += after - before
             return total
+        case "incremental_watermark":
+            held: Rows = Counter()
+            for before, after in zip([Rows(), *seen], seen, strict=False):
+                newest = max(map(_age, held), default="")
+                held += Counter({row: count for row, count in (after - before).items() if _age(row) >= newest})
+            return held
         case "upsert":
             return Counter({row[0]: row for state in seen for row in sorted(state, key=_age)}.values())
         case _:
@@ -213,7 +219,8 @@ def database(url: str) -> Iterator[str]:
 
 
 def _manifest(name: str, connector: str, config: str, table: str, mode: str, *, secrets: str = "") -> str:
-    return PIPELINE.format(name=name, connector=connector, config=config, table=table, mode=mode, secrets=secrets)
+    load = f'mode = "{mode}"' + (', watermark_column = "seen"' if mode == "incremental_watermark" else "")
+    return PIPELINE.format(name=name, connector=connector, config=config, table=table, load=load, secrets=secrets)
 
 
 def _text(seen: datetime | str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from land.staging import Workshop
+from hakiri.land.target import sql_name
+from land.staging import Workshop, named
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,3 +34,27 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> Workshop:
     if request.param == "adopted":
         return Workshop(root)
     return Workshop(root, lambda: request.getfixturevalue("spark"), options={"may_adopt": False})
+
+
+LAYOUTS = {
+    "partitioned": "PARTITIONED BY (note)",
+    "clustered": "CLUSTER BY (id)",
+    "vectors": "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+}
+
+
+@pytest.fixture(params=["adopted", "written", "named", *LAYOUTS])
+def anywhere(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -> Iterator[Workshop]:
+    """The orders in every kind of table: on a path, in a catalog, and, there and empty already, with each layout."""
+    kind = request.param
+    workshop = Workshop(tmp_path / "tables" / "orders", lambda: spark, options={"may_adopt": kind != "written"})
+    if kind == "named":
+        spark.sql("CREATE SCHEMA anywhere")
+        workshop.target = named("anywhere", "orders")
+    if kind in LAYOUTS:
+        assert workshop.target
+        columns = "id BIGINT, note STRING, seen BIGINT"
+        spark.sql(f"CREATE TABLE {sql_name(workshop.target)} ({columns}) USING delta {LAYOUTS[kind]}")
+    yield workshop
+    if kind == "named":
+        spark.sql("DROP SCHEMA anywhere CASCADE")

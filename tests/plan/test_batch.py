@@ -33,9 +33,12 @@ def batch(
     landed: Sequence[Chunk] = (),
     replaces_table: bool = False,
     tells_versions: bool = True,
+    lands_whole: bool = False,
 ) -> list[str]:
     history = History.of([*staged, *others, *done(*landed)], landed_keys(landed))
-    found = next_batch(history, staged, replaces_table=replaces_table, tells_versions=tells_versions)
+    found = next_batch(
+        history, staged, replaces_table=replaces_table, tells_versions=tells_versions, lands_whole=lands_whole
+    )
     return [state.chunk.key.chunk for state in found]
 
 
@@ -48,6 +51,14 @@ def test_a_table_that_is_replaced_waits_for_its_round() -> None:
     staged = done(chunk(2, 1), chunk(2, 2))
     assert batch(staged, state_of(chunk(2, 3)), replaces_table=True) == []
     assert batch(staged, landed=[chunk(1, 1)], replaces_table=True) == ["0002-00001", "0002-00002"]
+
+
+def test_a_round_that_is_measured_by_the_table_lands_whole() -> None:
+    """A part of it would move the mark, and the rest would be late."""
+    staged = done(chunk(2, 1), chunk(2, 2))
+    assert batch(staged, state_of(chunk(2, 3)), landed=[chunk(1, 1)], lands_whole=True) == []
+    assert batch(staged, landed=[chunk(1, 1)], lands_whole=True) == ["0002-00001", "0002-00002"]
+    assert batch(staged, landed=[chunk(2, 3)], lands_whole=True) == ["0002-00001", "0002-00002"]
 
 
 def test_the_rest_of_a_round_of_which_a_part_has_landed_does_not_wait_and_does_not_replace() -> None:

@@ -90,3 +90,12 @@ def test_a_plan_of_several_pipelines_can_be_held_to_one_at_a_time() -> None:
     check_unmoved(both.of("shop"), fingerprint([FACTS]))
     with pytest.raises(PlanMoved, match="cursor of `shop-2`"):
         check_unmoved(both.of("shop-2"), fingerprint([replace(other, tables=with_table(cursor=None).tables)]))
+
+
+def test_a_watermark_that_moved_is_named_where_a_table_goes_by_it() -> None:
+    spec = spec_of(load={"mode": "incremental_watermark", "watermark_column": "cursor"})
+    before, after = (facts_of(spec, survey=SURVEY, watermark=held) for held in (1, 2))
+    with pytest.raises(PlanMoved) as caught:
+        check_unmoved(fingerprint([before]), fingerprint([after]))
+    assert caught.value.moved == ("watermark of `shop`.`orders`",)
+    check_unmoved(fingerprint([FACTS]), fingerprint([with_table(watermark=2)]))

@@ -14,6 +14,7 @@ from hakiri.errors import (
     HakiriError,
     NoWindowForCursor,
     UnfitForCursor,
+    WatermarkUnfit,
     WindowTooSmall,
     render,
 )
@@ -145,3 +146,48 @@ def test_more_parallelism_than_the_source_bears_is_said_and_done() -> None:
 def test_what_may_surprise_is_said(spec: dict[str, Any], table: dict[str, Any], kind: str) -> None:
     plan = make_plan([facts_of(spec_of(**spec), survey=survey_of([]), **table)])
     assert kind in [caution.kind for caution in plan.pipelines[0].tables[0].cautions]
+
+
+MARKED = {"load": {"mode": "incremental_watermark", "watermark_column": "cursor"}, "incremental": None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "expected"),
+    [
+        ("timestamp", NOW, NOW),
+        ("timestamp_ntz", datetime(2026, 1, 3), datetime(2026, 1, 3)),
+        ("date", date(2026, 1, 3), date(2026, 1, 3)),
+        ("bigint", 7, 7),
+        ("decimal(9,2)", Decimal("7.25"), Decimal("7.25")),
+        ("double", 7.5, 7.5),
+        ("timestamp", None, None),
+        ("string", "greatest", None),  # another order at the source
+    ],
+)
+def test_a_watermark_is_what_the_table_holds_whatever_the_cursor_says(kind: str, held: Any, expected: Any) -> None:
+    facts = facts_of(spec_of(**MARKED), kind=kind, cursor=stored("no value of this column"), watermark=held)
+    assert floor_of(facts, facts.tables[0]) == expected
+
+
+def test_a_watermark_of_another_kind_than_its_source_is_refused() -> None:
+    facts = facts_of(spec_of(**MARKED), kind="bigint", watermark=NOW)
+    with pytest.raises(CursorUnreadable):
+        floor_of(facts, facts.tables[0])
+
+
+@pytest.mark.parametrize("kind", ["boolean", "binary", "array<int>"])
+def test_a_column_without_an_order_is_no_watermark(kind: str) -> None:
+    facts = facts_of(spec_of(**MARKED), kind=kind)
+    with pytest.raises(WatermarkUnfit, match="no order that the source and the table share"):
+        floor_of(facts, facts.tables[0])
+
+
+def test_a_full_refresh_asks_no_watermark() -> None:
+    facts = facts_of(spec_of(**MARKED), watermark=7, is_full_refresh=True)
+    assert floor_of(facts, facts.tables[0]) is None
+
+
+def test_a_watermark_is_the_cursor_of_its_table_alone() -> None:
+    tables = [{"name": "orders", "load": MARKED["load"]}, "customers"]
+    spec = spec_of(tables=tables, incremental={"column": "changed", "lag": "1h"})
+    assert [one and one.column for one in map(spec.incremental_of, spec.tables)] == ["cursor", "changed"]

@@ -139,6 +139,17 @@ def test_an_unknown_key_comes_with_the_one_that_was_meant(make_project: MakeProj
             "`load.mode`: `upsert` of table `orders` needs `upsert_key`, or a `primary_key`",
         ),
         ('load = { mode = "incremental_watermark" }', "needs `watermark_column`"),
+        (
+            'incremental = "id"\nload = { mode = "incremental_watermark", watermark_column = "seen" }',
+            "`incremental`: table `orders` is read by its watermark `seen`, not by `id`",
+        ),
+        (
+            (
+                'incremental = { column = "seen", lag = "1h" }\n'
+                'load = { mode = "incremental_watermark", watermark_column = "seen" }'
+            ),
+            "a lag has no meaning for `incremental_watermark`",
+        ),
         ('load = { mode = "cdc_mirror", upsert_key = "id" }', "needs `sequence_by`"),
         (
             'load = { mode = "append", upsert_key = "id" }',
@@ -328,3 +339,11 @@ def test_no_table_may_take_the_name_of_anothers_quarantine(make_project: MakePro
     text = 'id = "a"\nsource = { connector = "postgres" }\ntables = ["t", "t_quarantine"]\n'
     root = make_project({"pipelines/a.toml": text})
     assert isinstance(problems(root)[0], TableTaken)
+
+
+def test_no_table_may_take_the_name_that_another_is_built_as(make_project: MakeProject) -> None:
+    text = 'id = "a"\nsource = {{ connector = "postgres" }}\ntables = ["t", "T_new"]\nload.mode = "{}"\n'
+    root = make_project({"pipelines/a.toml": text.format("blue_green")})
+    assert isinstance(problems(root)[0], TableTaken)
+    make_project({"pipelines/a.toml": text.format("truncate")})
+    assert read(root).pipelines

@@ -57,6 +57,7 @@ def _tell(results: Sequence[Result]) -> None:
         for one in result.landings:
             tally, landed = one.landed.tally, one.landed
             counts = [many(tally.staged, "row")]
+            counts += [f"{landed.unmarked:,} of them without a watermark"] if landed.unmarked else []
             counts += [f"{tally.deduplicated:,} already there"] if tally.deduplicated else []
             counts += [f"{count:,} {kind}" for kind in _KINDS if (count := getattr(tally, kind))]
             say(plain(f"  {one.name}: {', '.join(counts)}, {landed.outcome}, version {landed.version}"))
@@ -98,6 +99,7 @@ def _document(result: Result) -> dict[str, object]:
                 "read": one.landed.tally.read,
                 "deduplicated": one.landed.tally.deduplicated,
                 **{kind: getattr(one.landed.tally, kind) for kind in _KINDS},
+                "unmarked": one.landed.unmarked,
             }
             for one in result.landings
         ],

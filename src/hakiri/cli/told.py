@@ -32,7 +32,7 @@ def tell(event: Event) -> str:  # noqa: C901 one case for each kind
             return f"{said('table')}: landing {said('number')} reserved, {many(said('chunks'), 'chunk')}"
         case EventKind.LANDED:
             landing = f"{said('table')}: landing {said('number')} {said('outcome')} as version {said('version')}"
-            return f"{landing}, {many(said('rows'), 'row')}{_aside(event)}{_took(event)}"
+            return f"{landing}, {many(said('rows'), 'row')}{_unmarked(event)}{_aside(event)}{_took(event)}"
         case EventKind.CURSOR_MOVED:
             return f"{said('table')}: cursor moved by landing {said('landing')}"
         case EventKind.HOOK_CALLED:
@@ -115,6 +115,11 @@ def _new(event: Event) -> str:
 
 def _lacking(event: Event) -> str:
     return f", about {many(rows, 'row')}" if (rows := event.facts.get("rows")) is not None else ""
+
+
+def _unmarked(event: Event) -> str:
+    unmarked = event.facts.get("unmarked")
+    return f" ({unmarked:,} without a watermark)" if unmarked else ""
 
 
 def _aside(event: Event) -> str:

@@ -24,18 +24,25 @@ _UNDERSTOOD = frozenset(("appendOnly", "invariants", "timestampNtz"))
 
 def can_adopt(request: LandRequest, agreement: Agreement, standing: Standing | None) -> bool:
     """Whether the staged files may become files of the table as they lie."""
-    folder = folder_of(request.target)
+    roots = (str(folder_of(request.target)), getattr(request.target, "path", "").rstrip("/"))
     files = [file for chunk in request.chunks for file in chunk.files]
     return (
-        folder is not None
-        and request.may_adopt
-        and request.mode is LoadMode.APPEND
-        and request.root.rstrip("/") in (str(folder), getattr(request.target, "path", "").rstrip("/"))
-        and (standing is None or _is_plain(standing, agreement))
-        and not needs_mapped_names(agreement.schema)
+        can_adopt_build(request, agreement, standing)
+        and request.mode in (LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK)
+        and request.root.rstrip("/") in roots
         and all(_fits(chunk, agreement.schema) for chunk in request.chunks)
         and all(_PLAIN_PATH.fullmatch(file.path) for file in files)
         and is_worth_adopting(files)
+    )
+
+
+def can_adopt_build(request: LandRequest, agreement: Agreement, standing: Standing | None) -> bool:
+    """Whether files that Spark wrote in the landing's own types may become files of the table."""
+    return (
+        folder_of(request.target) is not None
+        and request.may_adopt
+        and (standing is None or _is_plain(standing, agreement))
+        and not needs_mapped_names(agreement.schema)
     )
 
 

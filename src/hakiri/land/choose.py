@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
-from hakiri.errors import KeyMissing, ModeUnavailable, RenameUnfit, RowsUncounted, SchemaIncompatible
+from hakiri.errors import KeyMissing, ModeUnavailable, RenameUnfit, RowsUncounted, SchemaIncompatible, WatermarkMissing
 from hakiri.land.adoptable import can_adopt
 from hakiri.land.modes.append import Overlap, append
+from hakiri.land.modes.blue_green import blue_green
+from hakiri.land.modes.incremental_watermark import incremental_watermark
 from hakiri.land.modes.truncate import truncate
 from hakiri.land.modes.upsert import upsert
 from hakiri.land.peek import sample
@@ -17,13 +20,13 @@ from hakiri.land.staged_types import table_type
 from hakiri.land.stamp import stamp_of
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, sql_name
-from hakiri.land.types import Array, Decimal, Map, Simple, Struct, Type, needs_mapped_names
+from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, needs_mapped_names
 from hakiri.model.key import KeyValue
 from hakiri.model.renamed import doubled, outdated
 from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.spec.load import LoadMode
 
-AVAILABLE = (LoadMode.APPEND.value, LoadMode.TRUNCATE.value, LoadMode.UPSERT.value)
+AVAILABLE = tuple(mode.value for mode in LoadMode if mode is not LoadMode.CDC_MIRROR)
 
 _KEEP_LOG = ("delta.logRetentionDuration", "interval 365 days")
 _NO_DELETION_VECTORS = ("delta.enableDeletionVectors", "false")
@@ -34,15 +37,16 @@ _WIDENING = ("delta.enableTypeWidening", "true")
 def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     """The recipe for this table at this version.
 
-    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, KeyMissing, RowsUncounted or
-    LandingTooLarge.
+    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, KeyMissing, WatermarkMissing, RowsUncounted
+    or LandingTooLarge.
     """
     _require_whole(request)
     renames = {} if standing is None else _renames(request, standing.schema)
-    stored = None if standing is None else standing.schema.renamed(renames)
+    standing = standing and replace(standing, schema=standing.schema.renamed(renames))
+    stored = standing.schema if standing else None
     staged = [_staged(request, chunk) for chunk in request.chunks]
     agreement = _agree(request, stored, staged)
-    steps = _steps(request, agreement.schema, stored)
+    steps = _steps(request, agreement.schema, standing)
     properties = _properties(request, agreement, standing)
     can_widen = _WIDENING in properties or (standing is not None and "typeWidening" in standing.features)
     return Recipe(
@@ -129,18 +133,35 @@ def _require_whole(request: LandRequest) -> None:
         raise RowsUncounted(table=request.landing.table.table, expected=request.tally.staged, found=rows)
 
 
-def _steps(request: LandRequest, schema: Struct, stored: Struct | None) -> Steps:
-    name = sql_name(request.target)
+def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> Steps:
+    name, stored = sql_name(request.target), None if standing is None else standing.schema
     match request.mode:
         case LoadMode.APPEND:
             return append(name, schema, stored, _overlap(request, schema))
         case LoadMode.TRUNCATE:
             return truncate(name)
+        case LoadMode.BLUE_GREEN:
+            return blue_green(name)
+        case LoadMode.INCREMENTAL_WATERMARK:
+            watermark = _watermark(request, schema, standing)
+            _require_columns(request, schema)
+            overlap = Overlap(request.key, watermark.name, _floor(request.chunks))
+            return incremental_watermark(name, schema, stored, watermark=watermark, overlap=overlap)
         case LoadMode.UPSERT:
             _require_key(request, schema, stored)
             return upsert(name, schema, stored, key=request.key, cursor=_present(request.cursor, schema))
         case other:
             raise ModeUnavailable(table=request.landing.table.table, mode=other.value, available=AVAILABLE)
+
+
+def _watermark(request: LandRequest, schema: Struct, standing: Standing | None) -> Field:
+    """The column among those that land; a table that has rows has to have it already."""
+    wanted = request.watermark or ""
+    is_untold = standing is not None and standing.rows != 0 and standing.schema.find(wanted) is None
+    field = schema.find(wanted)
+    if field is None or is_untold:
+        raise WatermarkMissing(table=request.landing.table.table, column=wanted)
+    return field
 
 
 def _overlap(request: LandRequest, schema: Struct) -> Overlap | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -17,17 +18,21 @@ from hakiri.errors import (
     TableMovedBack,
 )
 from hakiri.land.adopt import add_actions
+from hakiri.land.adoptable import can_adopt_build
+from hakiri.land.build import Build, Trial, tidy_folder
 from hakiri.land.choose import choose
+from hakiri.land.greatest import count_unmarked
 from hakiri.land.history import Commit, landings_of
-from hakiri.land.recipe import LandRequest, Recipe
+from hakiri.land.recipe import Laid, LandRequest, Recipe
 from hakiri.land.rust import RustTable
-from hakiri.land.spark import SparkTable
+from hakiri.land.spark import SparkTable, translated
 from hakiri.land.stamp import Stamp, app_id
 from hakiri.land.standing import Standing, Turn, turn
-from hakiri.land.target import folder_of
+from hakiri.land.target import NamedTarget, PathTarget, Target, folder_of
 from hakiri.land.types import Struct
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.staged import Tally
+from hakiri.spec.load import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,18 +61,35 @@ class Landed:
     """Of the chunks, `staged` being the rows that landed."""
     schema: Struct
     """The table's columns from then on."""
+    unmarked: int = 0
+    """How many of the rows have no value in the column that decides what lands."""
 
 
-def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
+def _untried(_build: Target) -> None:
+    """No trial: whatever was built is good."""
+
+
+def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Trial = _untried) -> Landed:
     """The staged chunks are part of the table, under the landing's number.
+
+    Where the mode builds a table first, that has to pass the trial before anything of the other is changed.
 
     A repeat is reported as such and changes nothing. The session is asked for only if the files cannot be adopted as
     they lie. Raises LandError: RETRY means that the table does not carry the landing, and that the same call may be
     made again; SessionLost means the same for another session, NotWritable for a disk with more room.
     """
+    table = _open(request, spark)
+    landed = _land(request, table, spark, trial)
+    if request.mode is LoadMode.BLUE_GREEN and landed.outcome is not Outcome.RESTED:
+        _tidy(request, table, landed)
+    return landed
+
+
+def _land(
+    request: LandRequest, table: RustTable | SparkTable, spark: Callable[[], SparkSession], trial: Trial
+) -> Landed:
     landing, name = request.landing, app_id(request.project, request.landing.table)
     since = request.since
-    table = _open(request, spark)
     for _ in range(ATTEMPTS):
         standing = table.look(name, since)
         is_turn = turn(
@@ -80,7 +102,7 @@ def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
             # Everything else is decided about the table as it is then.
             _writer(request, table, spark).rename(recipe)
             continue
-        landed = _carry_out(request, recipe, standing, table, spark)
+        landed = _carry_out(request, recipe, standing, table, spark, trial)
         if landed is not None:
             return landed
     raise TableContended(table=landing.table.table, number=landing.number)
@@ -109,22 +131,90 @@ def _carry_out(
     standing: Standing | None,
     table: RustTable | SparkTable,
     spark: Callable[[], SparkSession],
+    trial: Trial,
 ) -> Landed | None:
     """Do what the recipe says; None when another writer came first and it has to be decided anew."""
     if standing is not None and _is_unchanged(request, recipe, standing):
-        return _rested(request, recipe, _settle(recipe, 0))
+        return _rested(request, recipe, _settle(recipe, Laid(0)))
     if not recipe.rows and _may_rest(request, recipe):
         return _rested(request, recipe, recipe.tally)
     if recipe.adopts and recipe.steps.takes_every_row and isinstance(table, RustTable):
-        return _adopt(recipe, standing, table, recipe.tally)
+        return _told(_adopt(recipe, standing, table, recipe.tally), _count_unmarked(recipe))
     writer = _writer(request, table, spark)
-    rows = writer.stage(recipe)
-    tally = _settle(recipe, rows)
-    if not rows and _may_rest(request, recipe):
+    laid = writer.stage(recipe)
+    tally = _settle(recipe, laid)
+    if not laid.rows and _may_rest(request, recipe):
         return _rested(request, recipe, tally)
-    if recipe.adopts and rows == recipe.rows and isinstance(table, RustTable):
-        return _adopt(recipe, standing, table, tally)
-    return _write(request, recipe, standing, table, writer, tally)
+    if recipe.adopts and laid.rows == recipe.rows and isinstance(table, RustTable):
+        return _told(_adopt(recipe, standing, table, tally), laid.unmarked)
+    if recipe.steps.builds:
+        return _exchange(request, recipe, standing, table, writer, trial)
+    return _told(_write(request, recipe, standing, table, writer, tally), laid.unmarked)
+
+
+def _told(landed: Landed | None, unmarked: int) -> Landed | None:
+    return landed and replace(landed, unmarked=unmarked)
+
+
+def _count_unmarked(recipe: Recipe) -> int:
+    watermark = recipe.steps.watermark
+    if watermark is None:
+        return 0
+    return count_unmarked(recipe.stamp.table.table, recipe.root, recipe.files, watermark.column)
+
+
+def _exchange(
+    request: LandRequest,
+    recipe: Recipe,
+    standing: Standing | None,
+    table: RustTable | SparkTable,
+    writer: SparkTable,
+    trial: Trial,
+) -> Landed | None:
+    """Build what lands, try it, and let it take the place of the table's rows; None as above (docs/adr/0080)."""
+    build = writer.build(recipe)
+    with _removed_on_failure(build), translated(request.landing):
+        build.make()
+        build.audit()
+        trial(build.target)
+        build.audit()
+        build.lay_out()
+    now = table.look(recipe.stamp.app_id, request.since) if isinstance(table, RustTable) else standing
+    if now != standing and not _is_alike(now, standing):
+        build.remove()
+        return None
+    if isinstance(table, RustTable) and can_adopt_build(request, recipe.agreement, now):
+        return _adopt(build.adoptable(), now, table, recipe.tally)
+    with _removed_on_failure(build):  # its rows are copied, so no version of the table can rest on it
+        return _write(request, recipe, now, table, writer, recipe.tally)
+
+
+@contextmanager
+def _removed_on_failure(build: Build) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):  # the failure is the one to tell of; what is left goes with the next landing
+            build.remove()
+        raise
+
+
+def _is_alike(now: Standing | None, then: Standing | None) -> bool:
+    """Whether what was decided for the table then holds for it now: others may have written rows, and nothing else."""
+    return now is not None and then is not None and replace(then, version=now.version, rows=now.rows) == now
+
+
+def _tidy(request: LandRequest, table: RustTable | SparkTable, landed: Landed) -> None:
+    if isinstance(table, SparkTable) and isinstance(request.target, NamedTarget):
+        table.tidy()
+    elif isinstance(request.target, PathTarget):
+        try:
+            tidy_folder(request.target, request.landing.number, landed.version)
+        except OSError as error:
+            reason = f"what it was built in is not cleared away: {error}"
+            raise LandingFailed(
+                table=request.landing.table.table, number=request.landing.number, reason=reason
+            ) from error
 
 
 def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
@@ -223,8 +313,13 @@ def _require_ours(request: LandRequest, found: Stamp) -> None:
         )
 
 
-def _settle(recipe: Recipe, rows: int) -> Tally:
+def _settle(recipe: Recipe, laid: Laid) -> Tally:
     """The tally of the chunks, with the rows that were left out where they belong (G6)."""
-    left_out = recipe.rows - rows
+    there = recipe.rows - laid.rows - laid.late
     tally = recipe.tally
-    return replace(tally, staged=tally.staged - left_out, deduplicated=tally.deduplicated + left_out)
+    return replace(
+        tally,
+        staged=laid.rows,
+        filtered=tally.filtered + laid.late,
+        deduplicated=tally.deduplicated + there,
+    )

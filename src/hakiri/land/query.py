@@ -37,7 +37,7 @@ def ask(sql: str, tables: Mapping[str, str]) -> Answer:
     builder = QueryBuilder()
     for name in question.tables:
         escaped = name.replace('"', '""')
-        builder.register(f'"{escaped}"', _open(name, tables[name]))
+        builder.register(f'"{escaped}"', open_table(name, tables[name]))
     try:
         reader = pa.RecordBatchReader.from_stream(builder.execute(question.sql))
     except DeltaError as error:
@@ -53,7 +53,7 @@ def stream_of(name: str, tables: Mapping[str, str], *, most_bytes: int) -> bytes
     if name not in tables:
         raise UnknownTable(table=name, known=tuple(sorted(tables)), guess=guess(name, tables))
     builder = QueryBuilder()
-    builder.register("t", _open(name, tables[name]))
+    builder.register("t", open_table(name, tables[name]))
     reader = pa.RecordBatchReader.from_stream(builder.execute("select * from t"))
     kept = [column for column in reader.schema.names if column not in PROVENANCE]
     sink = pa.BufferOutputStream()
@@ -65,7 +65,8 @@ def stream_of(name: str, tables: Mapping[str, str], *, most_bytes: int) -> bytes
     return bytes(sink.getvalue())
 
 
-def _open(name: str, path: str) -> DeltaTable:
+def open_table(name: str, path: str) -> DeltaTable:
+    """The table, if it can be read right without a JVM. Raises TableNotLanded or TableUnreadable."""
     try:
         table = DeltaTable(path)
         protocol = table.protocol()

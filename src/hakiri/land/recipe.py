@@ -41,6 +41,8 @@ class LandRequest:
     """The upsert key, or the primary key."""
     cursor: str | None = None
     """The column that orders the versions of a row."""
+    watermark: str | None = None
+    """The column whose greatest value in the table decides what lands (incremental_watermark)."""
     removes_overlap: bool = False
     """Whether the read began before the last one ended, so that rows of it may be there already (append)."""
     repeats_last: bool = False
@@ -69,6 +71,28 @@ class LandRequest:
         return sum((chunk.tally for chunk in self.chunks), Tally())
 
 
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """The column whose greatest value in the table decides what lands."""
+
+    column: str
+    late: str
+    """That a row of STAGED lies below that value."""
+    unmarked: str
+    """That a row has no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """The rows that land, counted before they do."""
+
+    rows: int
+    late: int = 0
+    """Staged rows that do not, because they lie below the watermark."""
+    unmarked: int = 0
+    """Of those that land, how many have no watermark."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
     """A load mode's part of a recipe, as SQL over the views above."""
@@ -83,6 +107,9 @@ class Steps:
     """Whether ROWS is all of STAGED for certain, so that nobody has to count."""
     may_rest: bool
     """Whether no row to land means no commit."""
+    watermark: Watermark | None = None
+    builds: bool = False
+    """Whether the rows are made a table of their own first, which has to pass a trial."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,9 @@ class RustTable:
             return commits_of(handle, limit=count) if handle is not None and count > 0 else ()
 
     def adopt(self, recipe: Recipe, actions: Sequence[AddAction], tally: Tally) -> bool:
-        """Add the files to the version that was looked at; False when that is no longer the newest.
+        """Add the files to the version that was looked at, or let a build's take the place of all others.
+
+        False when that version is no longer the newest.
 
         A repeat is known by its number, as long as the table is looked at first (G4).
         """
@@ -71,7 +73,11 @@ class RustTable:
         schema = Schema.from_json(json.dumps(to_delta(recipe.agreement.schema)))
         if self._handle is not None:
             self._handle.create_write_transaction(
-                [*actions], mode="append", schema=self._handle.schema(), partition_by=[], commit_properties=properties
+                [*actions],
+                mode="overwrite" if recipe.steps.builds else "append",
+                schema=self._handle.schema(),
+                partition_by=[],
+                commit_properties=properties,
             )
             return
         create_table_with_add_actions(

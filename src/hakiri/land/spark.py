@@ -10,9 +10,10 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
+from hakiri.land.build import Build, tidy_named
 from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, put_stamp
-from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Part, Recipe
+from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Laid, Part, Recipe
 from hakiri.land.said import is_missing, translating
 from hakiri.land.sql import column, text
 from hakiri.land.standing import Standing
@@ -34,7 +35,9 @@ RENAME = "ALTER TABLE {table} RENAME COLUMN {old} TO {new}"
 
 DETAIL = "DESCRIBE DETAIL {table}"
 
-COUNT = "SELECT COUNT(*) AS found, COUNT_IF({is_null}) AS nulls FROM hakiri_staged"
+COUNT = "SELECT COUNT(*) AS found, COUNT_IF({is_null}) AS nulls, COUNT_IF({late}) AS late FROM hakiri_staged"
+
+COUNT_LANDING = "SELECT COUNT(*) AS found, COUNT_IF({unmarked}) AS unmarked FROM hakiri_rows"
 
 FILE_BYTES = 128 * 1024 * 1024
 """About how much staged data goes into one file of the table."""
@@ -79,7 +82,7 @@ class SparkTable:
             found = describe_history(self._session, self._target, limit=_LOOK_BACK)
         return tuple(commit for commit in found if commit.version > since)
 
-    def stage(self, recipe: Recipe) -> int:
+    def stage(self, recipe: Recipe) -> Laid:
         """Lay the staged rows and those that land out as views, and count the latter.
 
         Nothing of the table is touched. Raises NullKeys or RowsUncounted.
@@ -87,10 +90,14 @@ class SparkTable:
         with translated(self._landing):
             staged = self._read(recipe)
             staged.createOrReplaceTempView(STAGED)
-            self._require_counted(recipe)
-            rows = self._session.sql(recipe.steps.rows)
-            rows.createOrReplaceTempView(ROWS)
-            return recipe.rows if recipe.steps.takes_every_row else rows.count()
+            late = self._require_counted(recipe)
+            self._session.sql(recipe.steps.rows).createOrReplaceTempView(ROWS)
+            watermark = recipe.steps.watermark
+            if recipe.steps.takes_every_row and watermark is None:
+                return Laid(recipe.rows)
+            unmarked = watermark.unmarked if watermark else "FALSE"
+            counted = self._session.sql(COUNT_LANDING.format(unmarked=unmarked)).collect()[0]
+            return Laid(counted["found"], late, counted["unmarked"])
 
     def write(self, recipe: Recipe, tally: Tally) -> None:
         """Commit the rows that were laid out, in one commit that carries the landing (G4).
@@ -120,6 +127,15 @@ class SparkTable:
                 statement = RENAME.format(table=self._name, old=quote(old), new=quote(new))
                 self._session.sql(statement).collect()
 
+    def build(self, recipe: Recipe) -> Build:
+        """A build of the rows that were laid out; nothing of it is made yet."""
+        return Build(self._session, recipe)
+
+    def tidy(self) -> None:
+        """Take away what a build of the landing has left. A repeat changes nothing."""
+        with translated(self._landing):
+            tidy_named(self._session, self._target, self._landing.number)
+
     def _exists(self) -> bool:
         if isinstance(self._target, PathTarget):
             return _is_delta(self._session, self._name)
@@ -143,14 +159,17 @@ class SparkTable:
             *(f"CAST({quote(own.name)} AS {sql_type(one.type)}) AS {quote(one.name)}" for own, one in fields)
         )
 
-    def _require_counted(self, recipe: Recipe) -> None:
+    def _require_counted(self, recipe: Recipe) -> int:
+        """How many of the staged rows are late, all of them being there and having their keys."""
+        late = recipe.steps.watermark.late if recipe.steps.watermark else "FALSE"
         is_null = " OR ".join(f"{column(name)} IS NULL" for name in recipe.steps.required) or "FALSE"
-        counted = self._session.sql(COUNT.format(is_null=is_null)).collect()[0]
+        counted = self._session.sql(COUNT.format(is_null=is_null, late=late)).collect()[0]
         table = recipe.stamp.table.table
         if counted["found"] != recipe.rows:
             raise RowsUncounted(table=table, expected=recipe.rows, found=counted["found"])
         if counted["nulls"]:
             raise NullKeys(table=table, columns=recipe.steps.required, rows=counted["nulls"])
+        return int(counted["late"])
 
     def _prepare(self, recipe: Recipe) -> None:
         """Give the table what this schema needs. Each is a commit of its own that a repeat finds done."""

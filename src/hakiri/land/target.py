@@ -41,6 +41,11 @@ def sql_name(target: Target) -> str:
             assert_never(target)
 
 
+def address_of(target: Target) -> str:
+    """The table as people and programs name it: its path, or its name in the catalog."""
+    return target.path if isinstance(target, PathTarget) else ".".join(target.parts)
+
+
 def folder_of(target: Target) -> Path | None:
     """The folder on this machine's own disk, or None for a table that lies elsewhere."""
     if isinstance(target, NamedTarget):

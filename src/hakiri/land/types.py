@@ -62,6 +62,14 @@ class Struct:
 
 Type = Simple | Decimal | Array | Map | Struct
 
+_REAL = (Simple("float"), Simple("double"))
+
+
+def is_real(kind: Type) -> bool:
+    """Whether values may be NaN or without end."""
+    return kind in _REAL
+
+
 SQL_NAMES = {
     "byte": "TINYINT",
     "short": "SMALLINT",

@@ -22,6 +22,9 @@ class HookCall:
     version: int | None = None
     """The Delta version that the landing became; None before it is written."""
 
+    build: str | None = None
+    """Where the rows are that will take the table's place, a path or a name; None where there is no such place."""
+
     @property
     def key(self) -> str:
         """The same for every try at this call, and for no other call."""

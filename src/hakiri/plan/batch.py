@@ -14,20 +14,26 @@ MOST_CHUNKS = 2_000
 
 
 def next_batch(
-    history: History, staged: Sequence[ChunkState], *, replaces_table: bool, tells_versions: bool
+    history: History,
+    staged: Sequence[ChunkState],
+    *,
+    replaces_table: bool,
+    tells_versions: bool,
+    lands_whole: bool = False,
 ) -> tuple[ChunkState, ...]:
     """The chunks of the next landing, in order of dispatch; none where it is too early for one.
 
     What takes the place of the whole table lands when its round is whole, and not before (G9). Chunks that may bring
     rows again land apart from those that cannot, because looking for such rows would take equal rows for the same. And
     where a row is known by its content alone (`tells_versions` is false), they land all at once: copies are counted
-    against the table, so copies that land apart would be taken for one another.
+    against the table, so copies that land apart would be taken for one another. So does a round that `lands_whole`,
+    because a part of it would move the mark that the rest is measured by.
     """
     if not staged:
         return ()
     number = round_of(staged[0].chunk.key.chunk)
     round_open = [state for state in history.open if round_of(state.chunk.key.chunk) == number]
-    if exchanges(history, staged, replaces_table=replaces_table):
+    if lands_whole or exchanges(history, staged, replaces_table=replaces_table):
         return _all_or_none(staged, round_open)
     again = overlapping((state.chunk for state in history.open), history)
     fresh = [state for state in staged if state.chunk.key not in again]

@@ -15,6 +15,7 @@ from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.floor import Axis, axis_of
 from hakiri.plan.rounds import History
 from hakiri.plan.sizing import Target
+from hakiri.spec.load import LoadMode
 
 _SKEW = 4
 
@@ -98,6 +99,8 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
             CautionKind.NUMERIC_CURSOR,
             "a number has no lag: a row committed after a higher number was read is missed",
         )
+    if axis is Axis.OTHER and pipeline.load(table).mode is LoadMode.INCREMENTAL_WATERMARK:
+        yield CautionKind.NO_CURSOR, "a text has another order at each source: every run reads the whole table"
     key = table.primary_key or pipeline.load(table).upsert_key
     if not key and not pipeline.is_replacing(table):
         yield CautionKind.NO_KEY, "no primary key: what two reads have in common is told by content alone"

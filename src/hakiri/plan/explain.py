@@ -14,6 +14,7 @@ from hakiri.plan.knobs import Knobs
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, TablePlan
 from hakiri.plan.reading import from_json
 from hakiri.spec.duration import format_duration
+from hakiri.spec.load import LoadMode
 
 MAX_LINES = 500
 MAX_CHUNKS = 5
@@ -72,7 +73,8 @@ def _cursor(table: TablePlan) -> str:
     if progression.column is None:
         return ""
     lag = f", lag {format_duration(progression.lag)}" if progression.lag else ""
-    return f", cursor {progression.column}{lag}"
+    word = "watermark" if table.load_mode is LoadMode.INCREMENTAL_WATERMARK else "cursor"
+    return f", {word} {progression.column}{lag}"
 
 
 def _counts(counts: Counts) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hakiri.model.chunk import ChunkKey, ChunkState
+from hakiri.model.key import KeyValue
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.plan.modes import incremental_of, load_of, replaces_table
@@ -49,6 +50,8 @@ class TableFacts:
     accepted: Mapping[str, str] = field(default_factory=dict)
     """Columns that a person lets come in another type than the table's, with that type."""
     cursor: Cursor | None = None
+    watermark: KeyValue | None = None
+    """The greatest value of the watermark column in the table, where the load mode goes by it."""
     known: tuple[ChunkState, ...] = ()
     """Every chunk the catalog has for the table, archived ones too."""
     landed: frozenset[ChunkKey] = frozenset()

@@ -14,6 +14,7 @@ from hakiri.model.key import KeyValue, to_plain
 from hakiri.model.source import Survey
 from hakiri.plan.document import VERSION, to_document
 from hakiri.plan.facts import PipelineFacts, TableFacts
+from hakiri.plan.modes import watermark_of
 from hakiri.plan.plan import Plan
 
 _MANIFEST = "manifest of "
@@ -90,6 +91,8 @@ def _parts(facts: PipelineFacts) -> Iterator[tuple[str, Any]]:
     for table in facts.tables:
         name = f"`{pipeline}`.`{table.spec.name}`"
         yield f"cursor of {name}", table.cursor and [table.cursor.value, table.cursor.landing]
+        if watermark_of(facts.spec, table.spec, facts.cursor_kind):
+            yield f"watermark of {name}", _value(table.watermark)
         yield f"schema of {name}", _schema(table)
         yield f"source bounds of {name}", table.survey and _bounds(table.survey)
         yield f"full refresh of {name}", table.is_full_refresh

@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, auto
 
-from hakiri.errors import CursorColumnMissing, CursorUnreadable, UnfitForCursor
+from hakiri.errors import CursorColumnMissing, CursorUnreadable, UnfitForCursor, WatermarkUnfit
 from hakiri.model.chunk import TableKey
 from hakiri.model.key import KeyValue
 from hakiri.plan.facts import PipelineFacts, TableFacts
-from hakiri.plan.modes import cursor_of_table
+from hakiri.plan.modes import cursor_of_table, watermark_of
 from hakiri.plan.reading import cursor_from_text
 from hakiri.spec.faults import guess
 
@@ -49,10 +49,16 @@ def floor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
 
 
 def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
-    """The cursor the catalog has for the table. Raises CursorUnreadable, also where it was of another column's type."""
-    if table.cursor is None:
+    """Where the last read came to: the cursor the catalog has, or what the table holds where that decides.
+
+    Raises WatermarkUnfit, and CursorUnreadable, also where it was of another column's type.
+    """
+    if watermark_of(pipeline.spec, table.spec, pipeline.cursor_kind) is not None:
+        value = _watermark(pipeline, table)
+    elif table.cursor is None:
         return None
-    value = cursor_from_text(TableKey(pipeline.spec.id, table.spec.name), table.cursor.value)
+    else:
+        value = cursor_from_text(TableKey(pipeline.spec.id, table.spec.name), table.cursor.value)
     axis = axis_of(pipeline, table)
     if value is None or axis is None or _lies_on(axis, value):
         return value
@@ -90,6 +96,19 @@ def lag_of(pipeline: PipelineFacts, table: TableFacts) -> timedelta:
     if not axis.is_time:
         raise _unfit(pipeline, table, "incremental.lag", "a length of time")
     return incremental.lag
+
+
+def _watermark(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
+    """The table's watermark, as far as a source can be asked from it on.
+
+    A text is not: its order at the source may be another than the table's, so all of it is read and judged there.
+    """
+    column = cursor_column(pipeline, table) or ""
+    kind = _type_of(table, column)
+    if axis_of(pipeline, table) is Axis.OTHER and kind != "string":
+        reason = f"it is {kind}, which has no order that the source and the table share"
+        raise WatermarkUnfit(pipeline=pipeline.spec.id, table=table.spec.name, column=column, reason=reason)
+    return None if kind == "string" else table.watermark
 
 
 def _lies_on(axis: Axis, value: KeyValue) -> bool:

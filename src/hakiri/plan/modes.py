@@ -7,12 +7,12 @@ from hakiri.spec.load import LoadMode, LoadSpec
 from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
 
 _COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONIC})
-_REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
+REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
 
 
 def load_of(pipeline: PipelineSpec, table: TableSpec) -> LoadSpec:
     """The table's own load, or the pipeline's."""
-    return table.load or pipeline.load
+    return pipeline.load_of(table)
 
 
 def cursor_of_table(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) -> str | None:
@@ -22,10 +22,16 @@ def cursor_of_table(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) 
 
 
 def incremental_of(pipeline: PipelineSpec, table: TableSpec) -> IncrementalSpec | None:
-    """The table's own cursor, or the pipeline's."""
-    return table.incremental or pipeline.incremental
+    """The table's watermark, its own cursor, or the pipeline's."""
+    return pipeline.incremental_of(table)
+
+
+def watermark_of(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) -> str | None:
+    """The column whose greatest value in the table says where the next read starts; None where a cursor does."""
+    load = load_of(pipeline, table)
+    return load.watermark_column if load.mode is LoadMode.INCREMENTAL_WATERMARK and kind in _COLUMN_KINDS else None
 
 
 def replaces_table(pipeline: PipelineSpec, table: TableSpec) -> bool:
     """Whether each landing stands in the place of the last one, so that only a whole table may land."""
-    return load_of(pipeline, table).mode in _REPLACING
+    return load_of(pipeline, table).mode in REPLACING

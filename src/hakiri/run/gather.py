@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
+from hakiri.errors import WatermarkUnfit
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.landing_types import landing_schema
 from hakiri.land.staged_types import column_types
 from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.key import KeyValue
 from hakiri.model.ledger import LandingStatus, Phase
 from hakiri.model.table import TableSchema
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.floor import floor_of
+from hakiri.plan.modes import load_of, watermark_of
 from hakiri.plan.rounds import History
 from hakiri.run.history import last_decision
 from hakiri.run.transforms import key_after
@@ -23,6 +26,10 @@ from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 if TYPE_CHECKING:
     from hakiri.extract.transform.reshape import Reshape
+
+
+Watermarks = Callable[[PipelineSpec, TableSpec, str], KeyValue | None]
+"""The greatest value of a column in a landed table; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +48,21 @@ def gather(
     reshapes: Mapping[str, Reshape] | None = None,
     is_full_refresh: bool = False,
     surveys_all: bool = False,
+    watermark: Watermarks | None = None,
 ) -> Gathered:
-    """Ask the source and the catalog for everything a plan rests on. Changes neither; a repeat asks again.
+    """Ask the source, the tables and the catalog for all that a plan rests on. Changes nothing; a repeat asks again.
 
     `catalog` is None where there is none yet. A table with open chunks is surveyed only if `surveys_all`, since its
-    plan does not need it. `reshapes` are the transforms by table. Raises SourceError, PlanError, TransformUnfit,
-    TypeUnlandable and CatalogError.
+    plan does not need it. `reshapes` are the transforms by table, `watermark` asks a landed table. Raises SourceError,
+    PlanError, TransformUnfit, TypeUnlandable, CatalogError, and what asking a table raises.
     """
     described = describe(spec, connector, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh)
     facts, schemas = described.facts, described.schemas
     tables = tuple(
-        _surveyed(facts, table, connector, schemas[table.spec.name], surveys_all=surveys_all) for table in facts.tables
+        _surveyed(facts, _marked(facts, table, watermark), connector, schemas[table.spec.name])
+        if surveys_all or not History.of(table.known, table.landed).open
+        else table
+        for table in facts.tables
     )
     return Gathered(replace(facts, tables=tables), schemas)
 
@@ -106,6 +117,7 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
     columns = tuple(ColumnFact(*one) for one in column_types(landing, table=table.name))
     if reshape is None:
         return TableFacts(spec=table, columns=columns, primary_key=schema.primary_key, produced=columns)
+    _require_kept(spec, table, reshape)
     bound = landing_schema(reshape.bind(landing), table=table.name)
     produced = tuple(ColumnFact(*one) for one in column_types(bound, table=table.name))
     return TableFacts(
@@ -115,6 +127,14 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
         produced=produced,
         transform=TransformFact(reshape.digest, reshape.sees_all),
     )
+
+
+def _require_kept(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> None:
+    """A watermark that a transform changes says nothing about the source. Raises WatermarkUnfit."""
+    column = load_of(spec, table).watermark_column
+    if column is not None and not reshape.keeps(column):
+        reason = "a transform does not leave it as it was read"
+        raise WatermarkUnfit(pipeline=spec.id, table=table.name, column=column, reason=reason)
 
 
 def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
@@ -130,11 +150,16 @@ def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
     )
 
 
-def _surveyed(
-    pipeline: PipelineFacts, table: TableFacts, connector: Connector, schema: TableSchema, *, surveys_all: bool
-) -> TableFacts:
-    if History.of(table.known, table.landed).open and not surveys_all:
+def _marked(pipeline: PipelineFacts, table: TableFacts, watermark: Watermarks | None) -> TableFacts:
+    column = watermark_of(pipeline.spec, table.spec, pipeline.cursor_kind)
+    if column is None or table.is_full_refresh:
         return table
+    if watermark is None:
+        raise AssertionError(f"table {table.spec.name} goes by what it holds, and nobody can be asked for that")
+    return replace(table, watermark=watermark(pipeline.spec, table.spec, column))
+
+
+def _surveyed(pipeline: PipelineFacts, table: TableFacts, connector: Connector, schema: TableSchema) -> TableFacts:
     return replace(table, survey=connector.survey(schema, since=floor_of(pipeline, table)))
 
 

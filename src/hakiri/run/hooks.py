@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 
 from hakiri.errors import CursorMoved, HakiriError, SessionLost
-from hakiri.land.target import Target
+from hakiri.land.target import Target, address_of
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
@@ -52,6 +52,18 @@ class TableHooks:
             self._errand.patiently("note of hooks", lambda: self._owe(landing.number))
         passing(Boundary.PRE_HOOKS_DONE)
 
+    def on_build(self, landing: Landing, build: Target) -> None:
+        """Call the post-hooks of a landing on what was built for it, while readers still see the table as it was.
+
+        SQL is for each build, the others are for the landing, and a view is refreshed after it, as it reads the table.
+        Raises HookError, CatalogError.
+        """
+        called = self._errand.patiently("noted hooks", lambda: self._called(_POST))
+        for index, hook in enumerate(self._load.post_hook):
+            is_due = isinstance(hook, SqlHook) or called[index] < landing.number
+            if is_due and not isinstance(hook, RefreshHook):
+                self._call(_POST, index, landing, build=build)
+
     def after(self) -> None:
         """Call every post-hook that is owed, the oldest landing's first; the first failure leaves the rest as owed.
 
@@ -72,8 +84,9 @@ class TableHooks:
         except Exception as unforeseen:  # noqa: BLE001 a hook's bug is not the table's
             self.errors.append(self._errand.as_bug(unforeseen))
 
-    def _call(self, phase: str, index: int, landing: Landing) -> None:
+    def _call(self, phase: str, index: int, landing: Landing, *, build: Target | None = None) -> None:
         errand, hooks = self._errand, self._hooks(phase)
+        target = build or self._target()
         call = HookCall(
             project=errand.equipment.project,
             table=self._key,
@@ -81,13 +94,14 @@ class TableHooks:
             hook=f"{phase}[{index}]",
             number=landing.number,
             version=landing.version,
+            build=address_of(build) if build else None,
         )
         told: dict[str, Fact] = {"table": self._key.table, "hook": call.hook, "number": call.number}
         started, perform = monotonic(), errand.equipment.hooks.perform
         try:
             errand.patiently(
                 f"{call.hook} of {self._name}",
-                lambda: perform(hooks[index], call, self._target(), earlier=hooks[:index]),
+                lambda: perform(hooks[index], call, target, earlier=hooks[:index]),
             )
         except HakiriError as error:
             errand.journal.record(EventKind.HOOK_FAILED, **told, code=error.code, message=error.message())

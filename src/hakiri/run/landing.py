@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 
-from hakiri.errors import CursorMoved, LandingHeld, LandingLost, SchemaMoved, StagedFileUnfit, StagedUnfit
+from hakiri.errors import CursorMoved, HookError, LandingHeld, LandingLost, SchemaMoved, StagedFileUnfit, StagedUnfit
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.durable import make_durable
 from hakiri.land.holding import holding
@@ -23,7 +24,7 @@ from hakiri.model.renamed import outdated, present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import Content, StagedChunk
 from hakiri.plan.batch import exchanges, next_batch
-from hakiri.plan.modes import cursor_of_table, load_of, replaces_table
+from hakiri.plan.modes import REPLACING, cursor_of_table, load_of, replaces_table
 from hakiri.plan.overlap import overlapping
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, cursor_after
@@ -97,6 +98,8 @@ class TableLander:
                 landed = self._errand.patiently(f"landing of {self._name}", lambda: self._try(landing, fresh))
             except LandingLost:
                 continue  # it was taken over, so it is in other hands
+            if isinstance(landed, HookError):
+                raise landed
             if landed is not None:
                 self._tell(landing, landed, monotonic() - started)
                 done.append(TableLanding(self._key, self._name, landing.number, landed))
@@ -155,6 +158,7 @@ class TableLander:
             staged,
             replaces_table=replaces_table(self._errand.spec, self._table),
             tells_versions=bool(self._key_columns and self._cursor_column),
+            lands_whole=load_of(self._errand.spec, self._table).mode is LoadMode.INCREMENTAL_WATERMARK,
         )
 
     def _history(self) -> History:
@@ -188,10 +192,12 @@ class TableLander:
         landed = landed_chunks(self._catalog, self._key) | frozenset(chunks)
         return cursor_after(self._kind, self._catalog.chunks(self._key), landed, current.value if current else "")
 
-    def _try(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed | None:
+    def _try(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed | HookError | None:
         """Carry the landing out; None where chunks of it have to be read again first."""
         try:
             return self._carry_out(landing, fresh)
+        except HookError as refused:
+            return refused  # it was called as often as it may be, so the landing is not tried again for it
         except (StagedUnfit, StagedFileUnfit) as unfit:
             self._read_again(landing, unfit)
             return None
@@ -204,11 +210,11 @@ class TableLander:
         aside = land_quarantine(request, equipment.spark, target=self._place.quarantine)
         if aside is not None:
             make_durable(quarantine_of(self._place.target, self._place.quarantine), aside.version)
-        landed = land(request, equipment.spark)
+        landed = land(request, equipment.spark, trial=partial(self.hooks.on_build, landing))
         # Also what a landing commits before its rows: properties, wider columns.
         make_durable(self._place.target, landed.version, since=request.since)
         # Before the landing is finished: a replay finds it noted, and nobody looks for it later.
-        self._note_schema(landed, is_exchange=request.mode is LoadMode.TRUNCATE)
+        self._note_schema(landed, is_exchange=request.mode in REPLACING)
         self._record(landing, landed, staged)
         return landed
 
@@ -225,11 +231,11 @@ class TableLander:
             target=self._place.target,
             root=self._place.root,
             chunks=staged,
-            # The rest of a round of which a part has landed joins that part.
-            mode=LoadMode.TRUNCATE if is_exchange else LoadMode.APPEND if mode is LoadMode.TRUNCATE else mode,
+            mode=_mode_of(mode, is_exchange=is_exchange),
             key=self._present(load_of(spec, table).upsert_key) or self._landing_key(decided, is_exchange=is_exchange),
             cursor=next(iter(self._present(filter(None, [self._cursor_column]))), None),
             renamed=table.renamed,
+            watermark=load_of(spec, table).watermark_column,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
             accepted=self._accepted(decided),
@@ -389,8 +395,16 @@ class TableLander:
             filtered=landed.tally.filtered,
             merged=landed.tally.merged,
             added=landed.tally.added,
+            unmarked=landed.unmarked,
             seconds=round(seconds, 3),
         )
+
+
+def _mode_of(mode: LoadMode, *, is_exchange: bool) -> LoadMode:
+    """How the landing is carried out; the rest of a round of which a part has landed joins that part."""
+    if is_exchange:
+        return LoadMode.BLUE_GREEN if mode is LoadMode.BLUE_GREEN else LoadMode.TRUNCATE
+    return LoadMode.APPEND if mode in REPLACING else mode
 
 
 def _content(chunks: Sequence[StagedChunk]) -> Content | None:

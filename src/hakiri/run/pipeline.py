@@ -40,6 +40,7 @@ from hakiri.run.landed import require_landed
 from hakiri.run.landing import TableLander, TableLanding
 from hakiri.run.landings import PipelineLandings, tell_refused
 from hakiri.run.stopping import Stop
+from hakiri.run.watermarks import watermarks_of
 from hakiri.run.work import OnStaged, Source, Work, release_dead_leases
 from hakiri.spec.pipeline import PipelineSpec
 
@@ -304,6 +305,7 @@ class Conduct:
             reshapes=self.reshapes,
             is_full_refresh=self.wish.is_full_refresh and not self.is_refreshed,
             surveys_all=self.wish.sealed is not None,
+            watermark=watermarks_of(errand.equipment.place, errand.equipment.spark),
         )
         if self.wish.sealed is not None and not self.landings:
             check_unmoved(self.wish.sealed.of(errand.spec.id), fingerprint([gathered.facts]))

@@ -19,6 +19,7 @@ from hakiri.plan.plan import Plan
 from hakiri.run.equipment import Place
 from hakiri.run.gather import gather
 from hakiri.run.landed import require_landed
+from hakiri.run.watermarks import watermarks_of
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 if TYPE_CHECKING:
@@ -55,7 +56,13 @@ def plan_pipelines(
             source = connector(spec)
             reshapes = transforms(spec)
             found = gather(
-                spec, source, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh, surveys_all=True
+                spec,
+                source,
+                catalog,
+                reshapes=reshapes,
+                is_full_refresh=is_full_refresh,
+                surveys_all=True,
+                watermark=watermarks_of(place),
             ).facts
             make_plan([found])
         except HakiriError as error:

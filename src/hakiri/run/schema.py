@@ -220,7 +220,7 @@ def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | No
     key, cursor = load.upsert_key or table.primary_key, incremental.column if incremental else None
     if replaces_table(spec, table.spec):
         return frozenset()
-    if load.mode is LoadMode.APPEND and not (key and cursor):
+    if load.mode in (LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK) and not (key and cursor):
         return None
     return frozenset(present_name(name, table.spec.renamed).casefold() for name in (*key, cursor) if name)
 

@@ -107,6 +107,7 @@ def _check_loads(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
             yield from _check_unused_keys(table.load, ("tables", index, "load"), wrong)
         path: KeyPath = ("tables", index, "load") if table.load else ("load",)
         yield from _check_needed_keys(table, table.load or spec.load, path, wrong)
+        yield from _check_watermark(spec, index, table, wrong)
 
 
 def _check_unused_keys(load: LoadSpec, path: KeyPath, wrong: Wrong) -> Iterator[ManifestError]:
@@ -123,6 +124,21 @@ def _check_needed_keys(table: TableSpec, load: LoadSpec, path: KeyPath, wrong: W
     for key in ("watermark_column", "sequence_by"):
         if key in needed and not getattr(load, key):
             yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `{key}`")
+
+
+def _check_watermark(spec: PipelineSpec, index: int, table: TableSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    """A table that lands by a watermark is read by it; a cursor of the pipeline is then for its other tables."""
+    load = table.load or spec.load
+    cursor = table.incremental or (None if table.load else spec.incremental)
+    if load.mode is not LoadMode.INCREMENTAL_WATERMARK or cursor is None or not load.watermark_column:
+        return
+    path: KeyPath = ("tables", index, "incremental") if table.incremental else ("incremental",)
+    if cursor.column != load.watermark_column:
+        reason = f"table `{table.name}` is read by its watermark `{load.watermark_column}`, not by `{cursor.column}`"
+        yield wrong(path, reason, "leave it out")
+    if cursor.lag:
+        reason = f"a lag has no meaning for `{load.mode}`: what lies below the table's greatest value does not land"
+        yield wrong(path, reason, "leave it out, or choose `append`")
 
 
 def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
@@ -142,9 +158,10 @@ def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
 def _columns_used(spec: PipelineSpec, index: int, table: TableSpec) -> Iterator[tuple[KeyPath, str]]:
     own: KeyPath = ("tables", index)
     yield from (((*own, "primary_key"), column) for column in table.primary_key)
-    if incremental := table.incremental or spec.incremental:
-        yield ((*own, "incremental") if table.incremental else ("incremental",)), incremental.column
     load, path = (table.load, (*own, "load")) if table.load else (spec.load, ("load",))
+    incremental = table.incremental or spec.incremental
+    if incremental and load.mode is not LoadMode.INCREMENTAL_WATERMARK:
+        yield ((*own, "incremental") if table.incremental else ("incremental",)), incremental.column
     yield from (((*path, "upsert_key"), column) for column in load.upsert_key)
     for key in ("watermark_column", "sequence_by"):
         if column := getattr(load, key):

@@ -13,7 +13,7 @@ from hakiri.spec.column_type import ColumnType
 from hakiri.spec.component import ComponentSpec
 from hakiri.spec.duration import Duration, PositiveDuration
 from hakiri.spec.frozen import Config, Distinct, Flag, Frozen, Int, Number, shorthand
-from hakiri.spec.load import Columns, LoadSpec
+from hakiri.spec.load import Columns, LoadMode, LoadSpec
 from hakiri.spec.names import NAMESPACE, ColumnName, ConnectorName, Identifier, PipelineId, SecretName
 from hakiri.spec.quality import QualitySpec
 from hakiri.spec.rate import RateBudget
@@ -177,6 +177,17 @@ class PipelineSpec(Frozen):
     backfill: BackfillSpec = BackfillSpec()
     retry: RetrySpec = RetrySpec()
     triggers: tuple[Trigger, ...] = ()
+
+    def load_of(self, table: TableSpec) -> LoadSpec:
+        """The table's own load, or the pipeline's."""
+        return table.load or self.load
+
+    def incremental_of(self, table: TableSpec) -> IncrementalSpec | None:
+        """What the table is read by: the watermark it lands by, its own cursor, or the pipeline's."""
+        load = self.load_of(table)
+        if load.mode is LoadMode.INCREMENTAL_WATERMARK and load.watermark_column:
+            return IncrementalSpec(column=load.watermark_column)
+        return table.incremental or self.incremental
 
     def landed_name(self, table: TableSpec) -> str:
         """The table's name in the lakehouse: as at its source, or its last part in the destination's namespace."""

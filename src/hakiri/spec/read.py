@@ -25,6 +25,7 @@ from hakiri.spec.check_hooks import Surroundings, check_hooks
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
 from hakiri.spec.lines import KeyPath
+from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TransformSpec
 from hakiri.spec.project import ProjectSpec
 
@@ -246,7 +247,10 @@ def name_in_schema(landed: str) -> str:
 
 
 def check_landed_names(pipelines: Mapping[str, Definition], *, in_schema: bool) -> Iterator[ManifestError]:
-    """Every pair of tables that would land in one place, whatever their case; a table's quarantine takes a name too."""
+    """Every pair of tables that would land in one place, whatever their case.
+
+    A table's quarantine takes a name too, and so does what it is built as first.
+    """
     called = name_in_schema if in_schema else str
     taken: dict[str, tuple[str, str, Place]] = {}
     for pipeline, definition in sorted(pipelines.items()):
@@ -255,7 +259,9 @@ def check_landed_names(pipelines: Mapping[str, Definition], *, in_schema: bool) 
         names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
         for name, index in names.items():
             place = definition.written.where(("tables", index))
-            for one in (called(name), f"{called(name)}_quarantine"):
+            load = spec.load_of(spec.tables[index])
+            beside = ("quarantine", "new") if load.mode is LoadMode.BLUE_GREEN else ("quarantine",)
+            for one in (called(name), *(f"{called(name)}_{more}" for more in beside)):
                 before, owner, found = taken.setdefault(one, (pipeline, name, place))
                 if (before, owner) != (pipeline, name):
                     yield TableTaken(table=one, pipelines=(before, pipeline), found=(found, place))

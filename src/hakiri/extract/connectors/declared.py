@@ -18,7 +18,7 @@ PLAIN_TIMESTAMP = pa.timestamp("us")
 
 def source_table(pipeline: PipelineSpec, table: TableSpec) -> SourceTable:
     """The table as a connector is asked for it."""
-    incremental = table.incremental or pipeline.incremental
+    incremental = pipeline.incremental_of(table)
     return SourceTable(
         name=table.name,
         query=table.query,

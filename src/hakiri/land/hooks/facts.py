@@ -22,6 +22,7 @@ def facts_of(call: HookCall) -> dict[str, Any]:
         "landing": call.number,
         "version": call.version,
         "key": call.key,
+        **({"build": call.build} if call.build else {}),
     }
 
 
@@ -34,10 +35,19 @@ def call_of(facts: dict[str, Any]) -> HookCall:
         hook=facts["hook"],
         number=facts["landing"],
         version=facts["version"],
+        build=facts.get("build"),
     )
 
 
 def failed(kind: type[_Kind], call: HookCall, reason: str, **facts: Any) -> _Kind:
     """The error of this call."""
     key = call.table
-    return kind(pipeline=key.pipeline, table=key.table, hook=call.hook, number=call.number, reason=reason, **facts)
+    return kind(
+        pipeline=key.pipeline,
+        table=key.table,
+        hook=call.hook,
+        number=call.number,
+        version=call.version,
+        reason=reason,
+        **facts,
+    )

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hakiri.land.recipe import Steps
+from hakiri.land.recipe import STAGED, Steps
 from hakiri.land.sql import column, listed, literal, same
 from hakiri.land.types import Struct, sql_type
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import HASH_COLUMN
 
-EVERY_ROW = "SELECT * FROM hakiri_staged"
+ALL_OF = "SELECT * FROM {staged}"
+
+EVERY_ROW = ALL_OF.format(staged=STAGED)
 
 INSERT = "INSERT INTO {table} BY NAME SELECT * FROM hakiri_rows"
 
 ONE_OF_EACH_VERSION = """
 SELECT {columns} FROM (
-  SELECT *, ROW_NUMBER() OVER (PARTITION BY {version} ORDER BY {hash} DESC) AS hakiri_rank FROM hakiri_staged
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY {version} ORDER BY {hash} DESC) AS hakiri_rank FROM {staged}
 ) AS s WHERE hakiri_rank = 1
 """
 
@@ -32,7 +34,7 @@ LEFT ANTI JOIN (SELECT {version} FROM {table} AS t WHERE {overlap}) AS t ON {sam
 
 NEW_COPIES = """
 SELECT {columns} FROM (
-  SELECT *, ROW_NUMBER() OVER (PARTITION BY {hash} ORDER BY {hash}) AS hakiri_copy FROM hakiri_staged
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY {hash} ORDER BY {hash}) AS hakiri_copy FROM {staged}
 ) AS s
 LEFT JOIN (
   SELECT {hash} AS hakiri_landed, COUNT(*) AS hakiri_copies FROM {table} AS t WHERE {overlap} GROUP BY {hash}
@@ -49,6 +51,8 @@ class Overlap:
     cursor: str | None = None
     floor: KeyValue | None = None
     """The least cursor value staged; no row below it can be meant."""
+    staged: str = STAGED
+    """What is staged and may land at all."""
 
 
 def append(table: str, schema: Struct, stored: Struct | None, overlap: Overlap | None) -> Steps:
@@ -64,7 +68,7 @@ def append(table: str, schema: Struct, stored: Struct | None, overlap: Overlap |
 def _by_version(table: str, schema: Struct, stored: Struct | None, overlap: Overlap) -> str:
     version = (*overlap.key, *filter(None, [overlap.cursor]))
     versions = ONE_OF_EACH_VERSION.format(
-        columns=listed(schema.names), version=listed(version), hash=column(HASH_COLUMN)
+        columns=listed(schema.names), version=listed(version), hash=column(HASH_COLUMN), staged=overlap.staged
     )
     if stored is None or not _has(stored, version):
         return versions
@@ -79,9 +83,13 @@ def _by_version(table: str, schema: Struct, stored: Struct | None, overlap: Over
 
 def _by_content(table: str, schema: Struct, stored: Struct | None, overlap: Overlap) -> str:
     if stored is None or not _has(stored, (HASH_COLUMN,)):
-        return EVERY_ROW
+        return ALL_OF.format(staged=overlap.staged)
     return NEW_COPIES.format(
-        columns=listed(schema.names), hash=column(HASH_COLUMN), table=table, overlap=_reach(schema, overlap)
+        columns=listed(schema.names),
+        hash=column(HASH_COLUMN),
+        table=table,
+        overlap=_reach(schema, overlap),
+        staged=overlap.staged,
     )
 
 

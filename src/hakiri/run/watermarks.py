@@ -1,0 +1,29 @@
+"""How far a table has come is asked of the table itself, where its load mode goes by that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hakiri.run.equipment import Place
+from hakiri.run.gather import Watermarks
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from hakiri.model.key import KeyValue
+
+
+def watermarks_of(
+    place: Callable[[PipelineSpec, TableSpec], Place], spark: Callable[[], SparkSession] | None = None
+) -> Watermarks:
+    """Ask the landed tables, each where it lies; without a session only those that can be read without one."""
+
+    def ask(spec: PipelineSpec, table: TableSpec, column: str) -> KeyValue | None:
+        # Loaded where a table goes by it: most plans need none of it.
+        from hakiri.land.greatest import greatest
+
+        return greatest(spec.landed_name(table), place(spec, table).target, column, spark)
+
+    return ask
