@@ -100,7 +100,8 @@ HakiriError
 │   ├── ColumnReserved           HK704  a name that belongs to row provenance
 │   ├── TransformFailed          HK711  rows that a transform could not take
 │   ├── ChunkTooLarge            HK712  more rows than a transform may see at once
-│   └── ReferenceUnfit           HK713  a table that rows cannot be looked up in
+│   ├── ReferenceUnfit           HK713  a table that rows cannot be looked up in
+│   └── ChangesUnfit             HK714  rows that are no changes of the kind the manifest names
 ├── StageError                   HK75x  the files of an attempt
 │   ├── AttemptTaken             HK751  the attempt's folder is already there
 │   ├── SchemaDrifted            HK752  a batch that does not go with the ones before it
@@ -120,7 +121,9 @@ HakiriError
 │   ├── LandingTooLarge          HK810  more chunks than one commit can name
 │   ├── TableContended           HK811  other writers were faster every time (retried)
 │   ├── LandingFailed            HK812  nothing was landed (retried)
-│   └── ModeUnavailable          HK813  a load mode this release does not carry out
+│   ├── ModeUnavailable          HK813  a load mode this release does not carry out
+│   ├── MirrorUnfit              HK814  a table that is another kind of mirror than the manifest asks for, or none
+│   └── TombstonesLost           HK815  what was deleted is no longer remembered
 ├── HookError                    HK82x  what runs beside a landing
 │   ├── HookRefused              HK821  it asks for what it may not have
 │   ├── HookFailed               HK822  it ran, and trying again at once will not help
@@ -1739,6 +1742,23 @@ class ReferenceUnfit(ExtractError):
         return "join in a view over the landed tables"
 
 
+@dataclass(eq=False, kw_only=True)
+class ChangesUnfit(ExtractError):
+    """A change feed without something that every change has to tell."""
+
+    code = "HK714"
+    reason: str
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"the changes of `{self.table}` cannot be read: {self.reason}"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return "see `load.changes`, `load.sequence_by` and the key in the manifest"
+
+
 # --- staged files ------------------------------------------------------------------------------
 
 
@@ -2032,6 +2052,39 @@ class ModeUnavailable(LandError):
 
     def help(self) -> str:
         return f"choose one of {', '.join(self.available)}"
+
+
+@dataclass(eq=False, kw_only=True)
+class MirrorUnfit(LandError):
+    """A table whose rows do not tell what this kind of mirror has to know of them."""
+
+    code = "HK814"
+    columns: tuple[str, ...]
+    """Those that it lacks, or has and should not have."""
+
+    def message(self) -> str:
+        named = ", ".join(f"`{name}`" for name in self.columns)
+        return f"`{self.table}` was not landed with these `sequence_by`, `deletes` and `history`: see {named}"
+
+    def help(self) -> str:
+        return (
+            "set them back; or remove the table and its `_tombstones`, and let `hakiri apply --full-refresh` read all "
+            "changes anew"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class TombstonesLost(LandError):
+    """Rows whose deletes are forgotten could come back."""
+
+    code = "HK815"
+    tombstones: str
+
+    def message(self) -> str:
+        return f"`{self.tombstones}` is gone, so nobody knows any more what was deleted from `{self.table}`"
+
+    def help(self) -> str:
+        return "restore it, or let `hakiri apply --full-refresh` read all changes anew"
 
 
 # --- hooks --------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ A new boundary, load mode, source or catalog is one line here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
@@ -32,7 +33,7 @@ KILLS = (
     Stop(Boundary.PRE_HOOKS_DONE),
     Stop(Boundary.BEFORE_COMMIT),  # of the quarantined rows
     Stop(Boundary.AFTER_COMMIT),
-    Stop(Boundary.BEFORE_COMMIT, 2),  # of the table's
+    Stop(Boundary.BEFORE_COMMIT, 2),  # of the table's, or of a mirror's tombstones
     Stop(Boundary.AFTER_COMMIT, 2),
     Stop(Boundary.LANDING_FINISHED),
     Stop(Boundary.SNAPSHOT_RECORDED),
@@ -40,7 +41,12 @@ KILLS = (
     Stop(Boundary.HOOK_CALLED),
     Stop(Boundary.HOOK_NOTED),
 )
-MODES = ("append", "truncate", "upsert")
+MIRROR_KILLS = (
+    Stop(Boundary.BEFORE_COMMIT, 3),  # of the mirror's own, behind its tombstones
+    Stop(Boundary.AFTER_COMMIT, 3),
+)
+MIRROR = "cdc_mirror"
+MODES = ("append", "truncate", "upsert", MIRROR)
 SOURCES = ("sqlite", "postgres", "files")
 CATALOGS = ("delta", "sqlite", "postgres")
 
@@ -63,20 +69,31 @@ class Case:
         return f"{self.kill.boundary}:{self.kill.passing}"
 
 
-EVERY = tuple(Case(*one) for one in product(KILLS, MODES, SOURCES, CATALOGS, Moment))
+EVERY = tuple(
+    Case(*one)
+    for kills, modes in ((KILLS, MODES), (MIRROR_KILLS, (MIRROR,)))
+    for one in product(kills, modes, SOURCES, CATALOGS, Moment)
+)
 
 
 def sample() -> tuple[Case, ...]:
-    """Each kill once; over any nine of them each mode meets each source, and each catalog all of either."""
-    return tuple(
+    """Each kill once; over any twelve of them each mode meets each source."""
+    return tuple(_samples(KILLS)) + tuple(
+        Case(kill, MIRROR, "files", catalog, moment)
+        for kill, catalog, moment in zip(MIRROR_KILLS, CATALOGS, Moment, strict=False)
+    )
+
+
+def _samples(kills: tuple[Stop, ...]) -> Iterator[Case]:
+    return (
         Case(
             kill,
             _turn(MODES, number),
             _turn(SOURCES, number + number // len(MODES)),
-            _turn(CATALOGS, number + 2 * (number // len(MODES))),
-            _turn(tuple(Moment), number),
+            _turn(CATALOGS, number),
+            _turn(tuple(Moment), number + number // len(MODES)),
         )
-        for number, kill in enumerate(KILLS)
+        for number, kill in enumerate(kills)
     )
 
 

@@ -96,8 +96,8 @@ def test_the_landing_a_table_should_carry_is_the_last_that_became_a_version() ->
 
 
 def test_a_mode_without_a_recipe_is_refused_by_name(workshop: Workshop) -> None:
-    with pytest.raises(ModeUnavailable, match="cdc_mirror"):
-        workshop.land_rows(order(1), mode=LoadMode.CDC_MIRROR)
+    with pytest.raises(ModeUnavailable, match="blue_green"):
+        workshop.land_rows(order(1), mode=LoadMode.BLUE_GREEN)
 
 
 def test_a_catalog_that_counts_from_one_again_is_not_taken_for_a_replay(workshop: Workshop) -> None:

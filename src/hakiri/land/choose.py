@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hakiri.errors import KeyMissing, ModeUnavailable, RowsUncounted, SchemaIncompatible
+from hakiri.errors import KeyMissing, MirrorUnfit, ModeUnavailable, RowsUncounted, SchemaIncompatible
 from hakiri.land.adoptable import can_adopt
 from hakiri.land.modes.append import Overlap, append
+from hakiri.land.modes.cdc_mirror import cdc_mirror, of_tombstones, tombstones, with_mirrored
 from hakiri.land.modes.truncate import truncate
 from hakiri.land.modes.upsert import upsert
 from hakiri.land.peek import sample
-from hakiri.land.recipe import LandRequest, Part, Recipe, Steps
+from hakiri.land.recipe import LandRequest, Mirror, Part, Recipe, Steps
 from hakiri.land.reconcile import Agreement, reconcile
 from hakiri.land.staged_types import table_type
 from hakiri.land.stamp import stamp_of
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, sql_name
-from hakiri.land.types import Array, Decimal, Map, Simple, Struct, Type, needs_mapped_names, sql_type
+from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, needs_mapped_names, sql_type
+from hakiri.model.change import DELETED_COLUMN, HISTORY, MIRRORED, OP_COLUMN
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.spec.load import LoadMode
 
-AVAILABLE = (LoadMode.APPEND.value, LoadMode.TRUNCATE.value, LoadMode.UPSERT.value)
+AVAILABLE = (LoadMode.APPEND.value, LoadMode.TRUNCATE.value, LoadMode.UPSERT.value, LoadMode.CDC_MIRROR.value)
 
 _KEEP_LOG = ("delta.logRetentionDuration", "interval 365 days")
 _NO_DELETION_VECTORS = ("delta.enableDeletionVectors", "false")
@@ -34,13 +36,15 @@ _WIDENING = ("delta.enableTypeWidening", "true")
 def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     """The recipe for this table at this version.
 
-    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, KeyMissing, RowsUncounted or LandingTooLarge.
+    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, KeyMissing, MirrorUnfit, RowsUncounted or
+    LandingTooLarge.
     """
     table = request.landing.table
     _require_whole(request)
     stored = None if standing is None else standing.schema
     staged = [table_type(chunk.schema, table=table.table) for chunk in request.chunks]
-    agreement = _agree(request, stored, staged)
+    agreement = _agree(request, stored, [_landed(request, one) for one in staged])
+    seen = _seen(request, agreement.schema)
     steps = _steps(request, agreement.schema, stored)
     properties = _properties(request, agreement, standing)
     can_widen = _WIDENING in properties or (standing is not None and "typeWidening" in standing.features)
@@ -50,10 +54,11 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     return Recipe(
         target=request.target,
         stamp=stamp_of(request.project, request.landing, tuple(dict.fromkeys(chunk.run for chunk in request.chunks))),
-        parts=_parts(request, staged, agreement),
+        parts=_parts(request, staged, agreement, seen),
         root=request.root,
         agreement=agreement,
         steps=steps,
+        staged=seen,
         tally=request.tally,
         adopts=can_adopt(request, agreement, standing),
         is_new=standing is None,
@@ -72,13 +77,24 @@ def _agree(request: LandRequest, stored: Struct | None, staged: Sequence[Struct]
         raise
 
 
-def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement) -> tuple[Part, ...]:
+def _landed(request: LandRequest, staged: Struct) -> Struct:
+    """What a chunk's columns become in the table: of changes, what a mirror makes of them."""
+    if request.mirror is None:
+        return staged
+    return (of_tombstones if request.mirror.is_of_tombstones else with_mirrored)(staged, request.mirror)
+
+
+def _seen(request: LandRequest, schema: Struct) -> Struct:
+    """The columns of the staged rows: the table's, and what a change does."""
+    is_told = request.mirror is None or schema.find(OP_COLUMN) is not None
+    return schema if is_told else Struct((*schema.fields, Field(OP_COLUMN, Simple("string"))))
+
+
+def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement, seen: Struct) -> tuple[Part, ...]:
     """The files by the types they are read in: Parquet gives a number as a wider number, and never as a text."""
     alike: dict[Struct, list[StagedFile]] = {}
     for chunk, own in zip(request.chunks, staged, strict=True):
-        fields = (
-            (own.find(one.name) or one) if one.name in agreement.texts else one for one in agreement.schema.fields
-        )
+        fields = ((own.find(one.name) or one) if one.name in agreement.texts else one for one in seen.fields)
         alike.setdefault(Struct(tuple(fields)), []).extend(chunk.files)
     return tuple(Part(schema, tuple(files)) for schema, files in alike.items())
 
@@ -95,6 +111,8 @@ def _require_whole(request: LandRequest) -> None:
 
 def _steps(request: LandRequest, schema: Struct, stored: Struct | None) -> Steps:
     name = sql_name(request.target)
+    if request.mirror is not None:
+        return _mirror_steps(request, request.mirror, schema, stored)
     match request.mode:
         case LoadMode.APPEND:
             return append(name, schema, stored, _overlap(request, schema))
@@ -105,6 +123,26 @@ def _steps(request: LandRequest, schema: Struct, stored: Struct | None) -> Steps
             return upsert(name, schema, stored, key=request.key, cursor=_present(request.cursor, schema))
         case other:
             raise ModeUnavailable(table=request.landing.table.table, mode=other.value, available=AVAILABLE)
+
+
+def _mirror_steps(request: LandRequest, mirror: Mirror, schema: Struct, stored: Struct | None) -> Steps:
+    name, table = sql_name(request.target), request.landing.table.table
+    is_exchange = request.mode is LoadMode.TRUNCATE
+    if missing := tuple(one for one in (*mirror.key, *mirror.sequence) if schema.find(one) is None):
+        raise KeyMissing(table=table, columns=missing)
+    if mirror.is_of_tombstones:
+        return tombstones(name, schema, stored, mirror, is_exchange=is_exchange)
+    wanted = {DELETED_COLUMN} if mirror.is_soft else set(HISTORY) if mirror.has_history else set()
+    if stored is not None and (unfit := _unfit(stored, {*wanted, *mirror.sequence}, is_exchange=is_exchange)):
+        raise MirrorUnfit(table=table, columns=unfit)
+    return cdc_mirror(name, schema, stored, mirror, is_exchange=is_exchange)
+
+
+def _unfit(stored: Struct, wanted: set[str], *, is_exchange: bool) -> tuple[str, ...]:
+    """The columns by which the table is another kind of mirror, or none; one that is exchanged may lack some."""
+    strange = (name for name in MIRRORED if name not in wanted and stored.find(name) is not None)
+    lacking = () if is_exchange else (name for name in sorted(wanted) if stored.find(name) is None)
+    return (*strange, *lacking)
 
 
 def _overlap(request: LandRequest, schema: Struct) -> Overlap | None:

@@ -10,7 +10,7 @@ from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.quality import DatasetLevel
 
-MODES = (LoadMode.APPEND, LoadMode.TRUNCATE, LoadMode.UPSERT)
+MODES = (LoadMode.APPEND, LoadMode.TRUNCATE, LoadMode.UPSERT, LoadMode.CDC_MIRROR)
 DESTINATION = "context"
 
 

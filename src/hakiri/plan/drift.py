@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hakiri.errors import HakiriError, KeyChanged, SchemaDrift, SchemaIncompatible
+from hakiri.model.change import MIRRORED, OP_COLUMN
 from hakiri.model.staged import PROVENANCE
 from hakiri.plan.facts import ColumnFact, TableFacts
 from hakiri.plan.reading import from_json
@@ -84,6 +85,8 @@ MARKS = {
     ChangeKind.REKEYED: "!",
 }
 
+_OURS = frozenset({*PROVENANCE, OP_COLUMN, *MIRRORED})
+
 Change = tuple[ChangeKind, str, str | None, str | None]
 
 
@@ -103,10 +106,10 @@ def _is_read_anew(table: TableFacts) -> bool:
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:
-    """How the columns differ, in the order of those that would land; provenance is ours and does not count."""
+    """How the columns differ, in the order of those that would land; what we add ourselves does not count."""
     # Delta compares names without case.
-    before = {column.name.casefold(): column for column in landed if column.name not in PROVENANCE}
-    after = {column.name.casefold(): column for column in produced if column.name not in PROVENANCE}
+    before = {column.name.casefold(): column for column in landed if column.name not in _OURS}
+    after = {column.name.casefold(): column for column in produced if column.name not in _OURS}
     for name, column in after.items():
         if name not in before:
             yield ChangeKind.ADDED, column.name, None, column.type

@@ -26,6 +26,11 @@ def incremental_of(pipeline: PipelineSpec, table: TableSpec) -> IncrementalSpec 
     return table.incremental or pipeline.incremental
 
 
+def tells_versions(pipeline: PipelineSpec, table: TableSpec, key: tuple[str, ...], cursor: str | None) -> bool:
+    """Whether a row that lands again is known by more than its content: by its key and its cursor, or its sequence."""
+    return bool(key and cursor) or load_of(pipeline, table).mode is LoadMode.CDC_MIRROR
+
+
 def replaces_table(pipeline: PipelineSpec, table: TableSpec) -> bool:
     """Whether each landing stands in the place of the last one, so that only a whole table may land."""
     return load_of(pipeline, table).mode in _REPLACING

@@ -24,6 +24,7 @@ from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
 from hakiri.spec.check_hooks import Surroundings, check_hooks
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
+from hakiri.spec.feed import feed_load, names_beside
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.project import ProjectSpec
@@ -220,7 +221,7 @@ class _Reading:
             root=self.root,
             shown=self._shown,
             tables=landed_names(self.pipelines),
-            quarantines=tuple(one.spec.quarantine_name(t) for one in self.pipelines.values() for t in one.spec.tables),
+            quarantines=tuple(name for one in self.pipelines.values() for name in names_beside(one.spec)),
             functions=self.functions,
         )
         for one in self.pipelines.values():
@@ -240,7 +241,7 @@ def landed_names(pipelines: Mapping[str, Definition]) -> tuple[str, ...]:
 
 
 def check_landed_names(pipelines: Mapping[str, Definition]) -> Iterator[ManifestError]:
-    """Every pair of tables that would land in one place, whatever their case; a table's quarantine takes a name too."""
+    """Every pair of tables that would land in one place, whatever their case; so are those kept beside them."""
     taken: dict[str, tuple[str, str, Place]] = {}
     for pipeline, definition in sorted(pipelines.items()):
         # One that a pipeline names twice is reported with the pipeline.
@@ -248,7 +249,8 @@ def check_landed_names(pipelines: Mapping[str, Definition]) -> Iterator[Manifest
         names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
         for name, index in names.items():
             place = definition.written.where(("tables", index))
-            for one in (name, f"{name}_quarantine"):
+            beside = ["_quarantine", *(["_tombstones"] if feed_load(spec, spec.tables[index]) else [])]
+            for one in (name, *(f"{name}{ending}" for ending in beside)):
                 before, owner, found = taken.setdefault(one, (pipeline, name, place))
                 if (before, owner) != (pipeline, name):
                     yield TableTaken(table=one, pipelines=(before, pipeline), found=(found, place))
