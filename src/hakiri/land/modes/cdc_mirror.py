@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hakiri.land.modes.append import INSERT
 from hakiri.land.modes.truncate import OVERWRITE
 from hakiri.land.recipe import Mirror, Steps
 from hakiri.land.sql import column, listed, same, text
@@ -29,8 +30,6 @@ SELECT {columns} FROM (
 """
 
 NEW_TOMBSTONES = "SELECT * FROM ({tombstones}) AS s LEFT ANTI JOIN {table} AS t ON {same}"
-
-INSERT = "INSERT INTO {table} BY NAME SELECT * FROM hakiri_rows"
 
 TOUCHED = "SELECT DISTINCT {key} FROM hakiri_staged WHERE {op} <> 'clear'"
 
