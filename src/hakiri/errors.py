@@ -106,6 +106,7 @@ HakiriError
 │   ├── TransformFailed          HK711  rows that a transform could not take
 │   ├── ChunkTooLarge            HK712  more rows than a transform may see at once
 │   ├── ReferenceUnfit           HK713  a table that rows cannot be looked up in
+│   ├── ChangesUnfit             HK714  rows that are no changes of the kind the manifest names
 │   ├── ComponentFailed          HK717  a component that gave up, or gave what it had not announced
 │   ├── ComponentExceeded        HK718  a component that took more than it may
 │   └── ComponentUnanswered      HK719  (retried) a component that gave up when a request of it had failed
@@ -128,7 +129,8 @@ HakiriError
 │   ├── LandingTooLarge          HK810  more chunks than one commit can name
 │   ├── TableContended           HK811  other writers were faster every time (retried)
 │   ├── LandingFailed            HK812  nothing was landed (retried)
-│   ├── ModeUnavailable          HK813  a load mode this release does not carry out
+│   ├── MirrorUnfit              HK814  a table that is another kind of mirror than the manifest asks for, or none
+│   ├── TombstonesLost           HK815  what was deleted is no longer remembered
 │   ├── BuildTaken               HK818  where a table is to be built there is another
 │   └── WatermarkMissing         HK819  a table whose rows cannot say how far it has come
 ├── HookError                    HK82x  what runs beside a landing
@@ -1840,6 +1842,23 @@ class ReferenceUnfit(ExtractError):
 
 
 @dataclass(eq=False, kw_only=True)
+class ChangesUnfit(ExtractError):
+    """A change feed without something that every change has to tell."""
+
+    code = "HK714"
+    reason: str
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"the changes of `{self.table}` cannot be read: {self.reason}"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return "see `load.changes`, `load.sequence_by` and the key in the manifest"
+
+
+@dataclass(eq=False, kw_only=True)
 class ComponentError(ExtractError):
     """A component of WebAssembly, at work on rows."""
 
@@ -2159,18 +2178,36 @@ class LandingFailed(LandError):
 
 
 @dataclass(eq=False, kw_only=True)
-class ModeUnavailable(LandError):
-    """A load mode that a manifest may name and no recipe exists for."""
+class MirrorUnfit(LandError):
+    """A table whose rows do not tell what this kind of mirror has to know of them."""
 
-    code = "HK813"
-    mode: str
-    available: tuple[str, ...]
+    code = "HK814"
+    columns: tuple[str, ...]
+    """Those that it lacks, or has and should not have."""
 
     def message(self) -> str:
-        return f"`{self.table}` cannot be loaded by {self.mode} in this release"
+        named = ", ".join(f"`{name}`" for name in self.columns)
+        return f"`{self.table}` was not landed with these `sequence_by`, `deletes` and `history`: see {named}"
 
     def help(self) -> str:
-        return f"choose one of {', '.join(self.available)}"
+        return (
+            "set them back; or remove the table and its `_tombstones`, and let `hakiri apply --full-refresh` read all "
+            "changes anew"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class TombstonesLost(LandError):
+    """Rows whose deletes are forgotten could come back."""
+
+    code = "HK815"
+    tombstones: str
+
+    def message(self) -> str:
+        return f"`{self.tombstones}` is gone, so nobody knows any more what was deleted from `{self.table}`"
+
+    def help(self) -> str:
+        return "restore it, or let `hakiri apply --full-refresh` read all changes anew"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -5,6 +5,7 @@ A new boundary, load mode, source or catalog is one line here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
@@ -32,7 +33,7 @@ KILLS = (
     Stop(Boundary.PRE_HOOKS_DONE),
     Stop(Boundary.BEFORE_COMMIT),  # of the quarantined rows
     Stop(Boundary.AFTER_COMMIT),
-    Stop(Boundary.BEFORE_COMMIT, 2),  # of the table's
+    Stop(Boundary.BEFORE_COMMIT, 2),  # of the table's, or of a mirror's tombstones
     Stop(Boundary.AFTER_COMMIT, 2),
     Stop(Boundary.LANDING_FINISHED),
     Stop(Boundary.SNAPSHOT_RECORDED),
@@ -40,7 +41,12 @@ KILLS = (
     Stop(Boundary.HOOK_CALLED),
     Stop(Boundary.HOOK_NOTED),
 )
-MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark")
+MIRROR_KILLS = (
+    Stop(Boundary.BEFORE_COMMIT, 3),  # of the mirror's own, behind its tombstones
+    Stop(Boundary.AFTER_COMMIT, 3),
+)
+MIRROR = "cdc_mirror"
+MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark", MIRROR)
 SOURCES = ("sqlite", "postgres", "files")
 CATALOGS = ("delta", "sqlite", "postgres")
 
@@ -63,21 +69,31 @@ class Case:
         return f"{self.kill.boundary}:{self.kill.passing}"
 
 
-EVERY = tuple(Case(*one) for one in product(KILLS, MODES, SOURCES, CATALOGS, Moment))
+EVERY = tuple(
+    Case(*one)
+    for kills, modes in ((KILLS, MODES), (MIRROR_KILLS, (MIRROR,)))
+    for one in product(kills, modes, SOURCES, CATALOGS, Moment)
+)
 
 
 def sample() -> tuple[Case, ...]:
     """Each kill once; every mode meets every source, and every catalog all of either."""
-    return tuple(
-        Case(
+    return tuple(_samples()) + tuple(
+        Case(kill, MIRROR, "files", catalog, moment)
+        for kill, catalog, moment in zip(MIRROR_KILLS, CATALOGS, Moment, strict=False)
+    )
+
+
+def _samples() -> Iterator[Case]:
+    for number, kill in enumerate(KILLS):
+        turn, place = divmod(number, len(MODES))
+        yield Case(
             kill,
             MODES[place],
             _turn(SOURCES, place + turn),
             _turn(CATALOGS, place + 2 * turn),
             _turn(tuple(Moment), place + turn),
         )
-        for kill, (turn, place) in zip(KILLS, (divmod(one, len(MODES)) for one in range(len(KILLS))), strict=True)
-    )
 
 
 def _turn(values: tuple[str, ...], number: int) -> str:

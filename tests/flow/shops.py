@@ -14,8 +14,10 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
+import polars as pl
 import psycopg
 
+from flow.kills import MIRROR
 from flow.stand import Rows, Stand
 
 Order = tuple[int, str | None, datetime]
@@ -26,10 +28,12 @@ destination = {{ namespace = "{name}" }}
 source = {{ connector = "{connector}", config = {{ {config} }} }}
 secrets = [{secrets}]
 tables = [{{ name = "orders", {table} }}]
-load = {{ {load}, post_hook = {{ type = "sql", statement = "REFRESH TABLE {{table}}" }} }}
+load = {{ mode = "{mode}"{keys}, post_hook = {{ type = "sql", statement = "REFRESH TABLE {{table}}" }} }}
 quality = {{ row_level = [{{ type = "not_null", field = "city", on_fail = "skip" }}] }}
 retry = {{ initial_delay = "1s", max_delay = "2s" }}
 """
+FEED = 'upsert_key = "id", sequence_by = "lsn"'
+LOG = "SELECT lsn, op, id, city, seen FROM orders_log"
 CURSOR = 'incremental = { column = "seen" }\nbackfill = { window = "10d", parallelism = 2 }\n'
 FIRST_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -71,17 +75,24 @@ class SqliteShop:
     deletes: bool = True
 
     def __post_init__(self) -> None:
-        self._execute([("CREATE TABLE orders (id INTEGER PRIMARY KEY, city TEXT, seen TIMESTAMP)", ())])
+        log = "CREATE TABLE orders_log (lsn INTEGER PRIMARY KEY, op TEXT, id INTEGER, city TEXT, seen TIMESTAMP)"
+        self._execute([("CREATE TABLE orders (id INTEGER PRIMARY KEY, city TEXT, seen TIMESTAMP)", ()), (log, ())])
 
     def pipeline(self, mode: str) -> str:
-        return _manifest(self.name, "sqlite", f'path = "{self.name}.sqlite"', 'primary_key = ["id"]', mode) + CURSOR
+        return _manifest(self.name, "sqlite", f'path = "{self.name}.sqlite"', _table(mode), mode) + CURSOR
 
     def put(self, changed: Iterable[Order]) -> None:
-        statement = "INSERT OR REPLACE INTO orders VALUES (?, ?, ?)"
-        self._execute((statement, (number, city, _text(seen))) for number, city, seen in changed)
+        kept = "INSERT OR REPLACE INTO orders VALUES (?, ?, ?)"
+        logged = "INSERT INTO orders_log (op, id, city, seen) VALUES ('upsert', ?, ?, ?)"
+        told = [(number, city, _text(seen)) for number, city, seen in changed]
+        self._execute((statement, one) for one in told for statement in (kept, logged))
 
     def drop(self, number: int) -> None:
-        self._execute([("DELETE FROM orders WHERE id = ?", (number,))])
+        logged = """
+        INSERT INTO orders_log (op, id, seen)
+        SELECT 'delete', ?, datetime(max(seen), '+1 day') FROM orders_log
+        """
+        self._execute([("DELETE FROM orders WHERE id = ?", (number,)), (logged, (number,))])
 
     def rows(self) -> Rows:
         with closing(sqlite3.connect(self.root / f"{self.name}.sqlite")) as connection:
@@ -101,21 +112,33 @@ class PostgresShop:
 
     def __post_init__(self) -> None:
         self.environment = {"SHOP_DSN": self.url}
-        self._execute([("CREATE TABLE orders (id bigint PRIMARY KEY, city text, seen timestamptz NOT NULL)", ())])
+        log = """
+        CREATE TABLE orders_log (
+          lsn bigserial PRIMARY KEY, op text, id bigint, city text, seen timestamptz NOT NULL
+        )
+        """
+        self._execute(
+            [("CREATE TABLE orders (id bigint PRIMARY KEY, city text, seen timestamptz NOT NULL)", ()), (log, ())]
+        )
 
     def pipeline(self, mode: str) -> str:
-        config, key = 'url = "${secret:SHOP_DSN}"', 'primary_key = ["id"]'
-        return _manifest(self.name, "postgres", config, key, mode, secrets='"SHOP_DSN"') + CURSOR
+        config = 'url = "${secret:SHOP_DSN}"'
+        return _manifest(self.name, "postgres", config, _table(mode), mode, secrets='"SHOP_DSN"') + CURSOR
 
     def put(self, changed: Iterable[Order]) -> None:
         statement = """
         INSERT INTO orders VALUES (%s, %s, %s)
         ON CONFLICT (id) DO UPDATE SET city = EXCLUDED.city, seen = EXCLUDED.seen
         """
-        self._execute((statement, one) for one in changed)
+        logged = "INSERT INTO orders_log (op, id, city, seen) VALUES ('upsert', %s, %s, %s)"
+        self._execute((one, order) for order in changed for one in (statement, logged))
 
     def drop(self, number: int) -> None:
-        self._execute([("DELETE FROM orders WHERE id = %s", (number,))])
+        logged = """
+        INSERT INTO orders_log (op, id, seen)
+        SELECT 'delete', %s, max(seen) + interval '1 day' FROM orders_log
+        """
+        self._execute([("DELETE FROM orders WHERE id = %s", (number,)), (logged, (number,))])
 
     def rows(self) -> Rows:
         with psycopg.connect(self.url) as connection:
@@ -130,7 +153,7 @@ class PostgresShop:
 
 @dataclass
 class FilesShop:
-    """Each change is a file of its own: nothing that was written once is changed."""
+    """Each change is a line of a file: nothing that was written once is changed."""
 
     root: Path
     name: str = "shop"
@@ -142,12 +165,21 @@ class FilesShop:
 
     def pipeline(self, mode: str) -> str:
         types = {"id": "bigint", "city": "string", "seen": "string"}
+        if mode == MIRROR:
+            self.deletes = True
+            types |= {"op": "string", "lsn": "bigint"}
         columns = ", ".join(f'{{ name = "{name}", type = "{kind}" }}' for name, kind in types.items())
         table = f'primary_key = ["id"], columns = [{columns}]'
         return _manifest(self.name, "files", f'path = "{self.name}"', table, mode)
 
     def put(self, changed: Iterable[Order]) -> None:
-        told = [json.dumps({"id": number, "city": city, "seen": _text(seen)}) for number, city, seen in changed]
+        self._write({"op": "U", "id": number, "city": city, "seen": _text(seen)} for number, city, seen in changed)
+
+    def drop(self, number: int) -> None:
+        self._write([{"op": "D", "id": number, "city": None, "seen": None}])
+
+    def _write(self, changes: Iterable[dict[str, Any]]) -> None:
+        told = [json.dumps({**one, "lsn": lsn}) for lsn, one in enumerate(changes, len(self._lines()))]
         for start in range(0, len(told), _ORDERS_OF_A_FILE):
             lines = told[start : start + _ORDERS_OF_A_FILE]
             number = len(list(self._folder.iterdir()))
@@ -155,12 +187,13 @@ class FilesShop:
             hidden.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             hidden.rename(self._folder / f"{number:05}.jsonl")
 
-    def drop(self, number: int) -> None:
-        raise NotImplementedError(f"order {number} is in a file, and files stay as they are")
-
     def rows(self) -> Rows:
-        lines = (line for path in self._folder.iterdir() for line in path.read_text(encoding="utf-8").splitlines())
-        return Counter((one["id"], one["city"], one["seen"]) for one in map(json.loads, lines))
+        gone = {one["id"] for one in self._lines() if one["op"] == "D"}
+        return Counter((one["id"], one["city"], one["seen"]) for one in self._lines() if one["id"] not in gone)
+
+    def _lines(self) -> list[dict[str, Any]]:
+        paths = self._folder.iterdir()
+        return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
 
     @property
     def _folder(self) -> Path:
@@ -172,7 +205,8 @@ _ORDERS_OF_A_FILE = 15
 
 def landed_orders(stand: Stand, table: str) -> Rows:
     """What another engine finds in the table."""
-    return Counter((number, city, _text(seen)) for number, city, seen in stand.landed(table).elements())
+    frame = pl.read_delta(str(stand.folder(table))).select("id", "city", "seen")
+    return Counter((number, city, _text(seen)) for number, city, seen in frame.rows())
 
 
 def truth(mode: str, states: Iterable[Rows]) -> Rows:
@@ -192,6 +226,8 @@ def truth(mode: str, states: Iterable[Rows]) -> Rows:
                 newest = max(map(_age, held), default="")
                 held += Counter({row: count for row, count in (after - before).items() if _age(row) >= newest})
             return held
+        case "cdc_mirror":
+            return Counter({row[0]: row for row in sorted(seen[-1], key=_age)}.values())
         case "upsert":
             return Counter({row[0]: row for state in seen for row in sorted(state, key=_age)}.values())
         case _:
@@ -218,9 +254,16 @@ def database(url: str) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+def _table(mode: str) -> str:
+    """What a database is asked for: the orders, or what happened to them."""
+    return f'query = "{LOG}"' if mode == MIRROR else 'primary_key = ["id"]'
+
+
 def _manifest(name: str, connector: str, config: str, table: str, mode: str, *, secrets: str = "") -> str:
-    load = f'mode = "{mode}"' + (', watermark_column = "seen"' if mode == "incremental_watermark" else "")
-    return PIPELINE.format(name=name, connector=connector, config=config, table=table, load=load, secrets=secrets)
+    keys = {MIRROR: f", {FEED}", "incremental_watermark": ', watermark_column = "seen"'}.get(mode, "")
+    return PIPELINE.format(
+        name=name, connector=connector, config=config, table=table, mode=mode, keys=keys, secrets=secrets
+    )
 
 
 def _text(seen: datetime | str) -> str:

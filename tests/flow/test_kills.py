@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from clocks import ManualClock
 from connect_servers import connect_server
-from flow.kills import CATALOGS, EVERY, KILLS, MODES, SOURCES, Case, Moment, sample
+from flow.kills import CATALOGS, EVERY, KILLS, MIRROR_KILLS, MODES, SOURCES, Case, Moment, sample
 from flow.shops import (
     FilesShop,
     PostgresShop,
@@ -199,7 +199,7 @@ def test_wherever_a_run_is_killed_every_row_lands_once(stage: Stage, case: Case)
 def test_the_sample_leaves_nothing_out() -> None:
     cases = sample()
     assert {case.kill.boundary for case in cases} == set(Boundary)
-    assert {case.kill for case in cases} == set(KILLS)
+    assert {case.kill for case in cases} == {*KILLS, *MIRROR_KILLS}
     assert {(case.mode, case.source) for case in cases} == {(mode, source) for mode in MODES for source in SOURCES}
     assert {case.catalog for case in cases} == set(CATALOGS)
     assert {case.moment for case in cases} == set(Moment)

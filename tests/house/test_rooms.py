@@ -54,6 +54,7 @@ MAP = {
     "land.rust": room("errors model spec", "deltalake pyarrow"),
     "land.history": room("errors model spec", "deltalake pyspark"),
     "land.quarantine": room("errors model spec", "pyarrow pyspark"),
+    "land.tombstones": room("errors model spec", "pyarrow pyspark"),
     "land.isolated": room("errors model spec", "pyspark"),
     "land.spark": room("errors model spec", "pyspark"),
     "land.lander": room("errors model spec", "pyspark"),

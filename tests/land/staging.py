@@ -41,6 +41,10 @@ def order(key: int | None, note: str | None = "new", seen: int | None = 1) -> Ro
     return {"id": key, "note": note, "seen": seen}
 
 
+def hash_of(row: Row) -> str:
+    return hashlib.sha256(repr(sorted(row.items())).encode()).hexdigest()[:32]
+
+
 def provenance(schema: pa.Schema) -> pa.Schema:
     texts = [pa.field(name, pa.string()) for name in (RUN_COLUMN, CHUNK_COLUMN)]
     stamped = pa.field(INGESTED_COLUMN, pa.timestamp("us", "UTC"))
@@ -90,7 +94,7 @@ class Workshop:
                 RUN_COLUMN: f"r{self.staged}",
                 CHUNK_COLUMN: key.chunk,
                 INGESTED_COLUMN: INGESTED,
-                HASH_COLUMN: hashlib.sha256(repr(sorted(row.items())).encode()).hexdigest()[:32],
+                HASH_COLUMN: hash_of(row),
             }
             for row in rows
         ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from hakiri.errors import LandingOutOfOrder, LandingTooLarge, ModeUnavailable
+from hakiri.errors import LandingOutOfOrder, LandingTooLarge
 from hakiri.land.history import describe_history, landings_of, read_log
 from hakiri.land.lander import Outcome
 from hakiri.land.stamp import MAX_BYTES, from_text, stamp_of, to_text
@@ -16,7 +16,6 @@ from hakiri.land.target import PathTarget
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.model.staged import Tally
-from hakiri.spec.load import LoadMode
 from land.staging import TABLE, Workshop, order
 
 APP = "test/shop/orders"
@@ -93,11 +92,6 @@ def test_the_landing_a_table_should_carry_is_the_last_that_became_a_version() ->
     assert carried([]) is None
     known = [landing(1, version=0), landing(2), landing(3, version=4), landing(4, version=4)]
     assert carried(known) == Carried(3, 4)
-
-
-def test_a_mode_without_a_recipe_is_refused_by_name(workshop: Workshop) -> None:
-    with pytest.raises(ModeUnavailable, match="cdc_mirror"):
-        workshop.land_rows(order(1), mode=LoadMode.CDC_MIRROR)
 
 
 def test_a_catalog_that_counts_from_one_again_is_not_taken_for_a_replay(workshop: Workshop) -> None:

@@ -151,6 +151,25 @@ def test_an_unknown_key_comes_with_the_one_that_was_meant(make_project: MakeProj
             "a lag has no meaning for `incremental_watermark`",
         ),
         ('load = { mode = "cdc_mirror", upsert_key = "id" }', "needs `sequence_by`"),
+        ('load = { mode = "cdc_mirror", sequence_by = "lsn" }', "needs `upsert_key`, or a `primary_key`"),
+        ('load = { deletes = "soft" }', "`load.deletes`: has no meaning for the load mode `append`"),
+        ('load = { changes = { format = "debezium" } }', "`load.changes`: has no meaning for the load mode `append`"),
+        (
+            'load = { mode = "cdc_mirror", upsert_key = "id", sequence_by = "n", history = "scd2", deletes = "soft" }',
+            "`load.deletes`: has no meaning with a `history`",
+        ),
+        (
+            'load = { mode = "cdc_mirror", upsert_key = "id", changes = { format = "debezium", op = "what" } }',
+            "`load.changes`: `op` and `old_key` have no meaning for Debezium",
+        ),
+        (
+            'load = { mode = "cdc_mirror", upsert_key = "id", sequence_by = "n", changes = { old_key = ["a", "b"] } }',
+            "`load.changes.old_key`: has 2 columns, and the key has 1",
+        ),
+        (
+            'load = { mode = "cdc_mirror", upsert_key = "id", sequence_by = "lsn", changes = { op = "lsn" } }',
+            "`load.changes.op`: `lsn` is a column of the key or of the sequence already",
+        ),
         (
             'load = { mode = "append", upsert_key = "id" }',
             "`load.upsert_key`: has no meaning for the load mode `append`",
@@ -333,6 +352,21 @@ def test_two_tables_that_would_land_as_one_are_named_with_both_lines(make_projec
     )
     definition = read(root).pipelines["shop"]
     assert definition.spec.landed_name(definition.spec.tables[0]) == "shop.users"
+
+
+def test_no_table_may_take_the_name_of_a_mirrors_tombstones(make_project: MakeProject) -> None:
+    load = 'load = { mode = "cdc_mirror", upsert_key = "id", sequence_by = "lsn" }\n'
+    text = 'id = "a"\nsource = { connector = "postgres" }\ntables = ["t"]\n' + load
+    other = 'id = "b"\nsource = { connector = "postgres" }\ntables = ["t_tombstones"]\n'
+    root = make_project({"pipelines/a.toml": text, "pipelines/b.toml": other})
+    assert isinstance(problems(root)[0], TableTaken)
+
+
+def test_changes_are_not_transformed(make_project: MakeProject) -> None:
+    load = 'load = { mode = "cdc_mirror", upsert_key = "id", sequence_by = "lsn" }\n'
+    plan = 'transforms = [{ plan = "pipelines/a.transforms.json", tables = ["Orders"] }]\n'
+    found = problems(make_project({"pipelines/a.toml": MINIMAL + load + plan, "pipelines/a.transforms.json": "{}"}))
+    assert any("the changes of `orders` cannot be transformed" in one.message() for one in found)
 
 
 def test_no_table_may_take_the_name_of_anothers_quarantine(make_project: MakeProject) -> None:

@@ -51,6 +51,10 @@ EVERYTHING: dict[str, Any] = {
             "incremental": "id",
             "load": {"mode": "upsert", "upsertKey": ["id"]},
         },
+        {
+            "name": "c",
+            "load": {"mode": "cdc_mirror", "upsertKey": "id", "changes": {"format": "debezium"}, "history": "scd2"},
+        },
     ],
     "schedule": "0 */2 * * *",
     "timezone": "Europe/Berlin",
@@ -72,8 +76,10 @@ EVERYTHING: dict[str, Any] = {
     ],
     "load": {
         "mode": "cdc_mirror",
-        "sequence_by": "lsn",
+        "sequence_by": ["lsn", "row"],
         "upsert_key": "id",
+        "changes": {"format": "plain", "op": "action", "oldKey": ["old_id"]},
+        "deletes": "soft",
         "pre_hook": {"type": "sql", "statement": "ANALYZE TABLE {table} COMPUTE STATISTICS"},
         "post_hook": [
             {"type": "refresh_mat_view", "view": "v"},

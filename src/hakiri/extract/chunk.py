@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,14 +14,16 @@ import pyarrow.compute as pc
 
 from hakiri.errors import ChunkTooLarge, HakiriError
 from hakiri.extract.aside import faults_aside
+from hakiri.extract.changes.feed import Feed
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.hash import content_of
 from hakiri.extract.landing_types import to_landing
 from hakiri.extract.provenance import Provenance, with_provenance
-from hakiri.extract.rules.judge import judge, named
+from hakiri.extract.rules.judge import Judged, judge, named
 from hakiri.extract.sink import Sink
 from hakiri.extract.transform.reshape import CHUNK_BYTES, Reshape, Reshaping
+from hakiri.model.change import OP_COLUMN, Op
 from hakiri.model.key import KeyValue
 from hakiri.model.quarantined import set_aside
 from hakiri.model.span import Span
@@ -64,16 +66,18 @@ def extract_chunk(
     provenance: Provenance,
     rules: tuple[AnyRowRule, ...] = (),
     reshape: Reshape | None = None,
+    feed: Feed | None = None,
     tells_content: bool = False,
 ) -> Extracted:
     """Hand every row of a chunk to the sink, holding one batch at a time; without a connector there is none.
 
-    A transform that has to see a whole chunk holds its rows, up to CHUNK_BYTES of them; ChunkTooLarge beyond that.
+    With a feed, what is read are changes of rows, and those are handed on. A transform that has to see a whole chunk
+    holds its rows, up to CHUNK_BYTES of them; ChunkTooLarge beyond that.
 
     A repeat needs a sink of its own: the rows come again from the first. Raises SourceError where the source fails,
     ExtractError where the rows do, MemoryError, and whatever the sink raises. The connection is closed either way.
     """
-    conduct = _Conduct(read.schema, sink, provenance, rules, reshape, Content() if tells_content else None)
+    conduct = _Conduct(read.schema, sink, provenance, rules, reshape, feed, Content() if tells_content else None)
     with closing(_batches(connector, read)) as batches:
         for batch in batches:
             if kind_of(batch) is BatchKind.ROWS:
@@ -95,6 +99,7 @@ class _Conduct:
         provenance: Provenance,
         rules: tuple[AnyRowRule, ...],
         reshape: Reshape | None,
+        feed: Feed | None,
         content: Content | None,
     ) -> None:
         self._table = schema.name
@@ -104,6 +109,7 @@ class _Conduct:
         self._rules = named(rules)
         self._reshaping = reshape.open() if reshape else None
         self._sees_all = reshape is not None and reshape.sees_all
+        self._feed = feed
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
         self._tally = Tally()
@@ -122,7 +128,9 @@ class _Conduct:
         landing = to_landing(batch, table=self._table)
         self._widen(landing)
         self._tally += Tally(read=batch.num_rows)
-        if self._reshaping is None:
+        if self._feed is not None:
+            self._unwrap(landing, self._feed)
+        elif self._reshaping is None:
             self._hand_on(landing)
         elif self._sees_all:
             self._hold(landing)
@@ -135,6 +143,14 @@ class _Conduct:
             tables = [pa.Table.from_batches([batch]) for batch in self._held]
             self._held = []
             self._reshape(pa.concat_tables(tables, promote_options="default"), self._reshaping)
+
+    def _unwrap(self, batch: pa.RecordBatch, feed: Feed) -> None:
+        found = feed(batch)
+        for aside in found.aside:
+            self._sink.accept_quarantined(aside)
+        quarantined = sum(map(set_aside, found.aside))
+        self._tally += Tally(filtered=found.filtered, added=found.added, quarantined=quarantined)
+        self._hand_on(found.rows)
 
     def _hold(self, batch: pa.RecordBatch) -> None:
         self._held_bytes += batch.nbytes
@@ -149,7 +165,7 @@ class _Conduct:
             self._hand_on(to_landing(found.rows.slice(start, _SLICE_ROWS), table=self._table))
 
     def _hand_on(self, rows: pa.RecordBatch) -> None:
-        judged = judge(rows, self._rules, table=self._table)
+        judged = self._judge(rows)
         for aside in judged.aside:
             self._sink.accept_quarantined(aside)
         kept = with_provenance(judged.kept, self._provenance, table=self._table)
@@ -158,6 +174,15 @@ class _Conduct:
             self._content += content_of(kept.column(HASH_COLUMN))
         self._broken.update(judged.broken)
         self._tally += Tally(staged=judged.kept.num_rows, quarantined=sum(map(set_aside, judged.aside)))
+
+    def _judge(self, rows: pa.RecordBatch) -> Judged:
+        """What the rules make of the rows; a delete has no values that they could judge."""
+        if self._feed is None or not self._rules:
+            return judge(rows, self._rules, table=self._table)
+        has_values = pc.equal(rows.column(OP_COLUMN), Op.UPSERT.value)
+        judged = judge(rows.filter(has_values), self._rules, table=self._table)
+        kept = pa.concat_batches([judged.kept, rows.filter(pc.invert(has_values))])
+        return replace(judged, kept=kept)
 
     def faults(self, batch: pa.RecordBatch) -> None:
         rows = faults_aside(batch)

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, assert_never
 
-from hakiri.errors import KeyMissing, ModeUnavailable, RenameUnfit, RowsUncounted, SchemaIncompatible, WatermarkMissing
+from hakiri.errors import (
+    KeyMissing,
+    MirrorUnfit,
+    RenameUnfit,
+    RowsUncounted,
+    SchemaIncompatible,
+    WatermarkMissing,
+)
 from hakiri.land.adoptable import can_adopt
 from hakiri.land.modes.append import Overlap, append
 from hakiri.land.modes.blue_green import blue_green
+from hakiri.land.modes.cdc_mirror import cdc_mirror, of_tombstones, tombstones, with_mirrored
 from hakiri.land.modes.incremental_watermark import incremental_watermark
 from hakiri.land.modes.truncate import truncate
 from hakiri.land.modes.upsert import upsert
 from hakiri.land.peek import sample
-from hakiri.land.recipe import MAPPED_NAMES, LandRequest, Part, Recipe, Steps
+from hakiri.land.recipe import MAPPED_NAMES, LandRequest, Mirror, Part, Recipe, Steps
 from hakiri.land.reconcile import Agreement, reconcile
 from hakiri.land.staged_types import table_type
 from hakiri.land.stamp import stamp_of
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, sql_name
 from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, needs_mapped_names
+from hakiri.model.change import DELETED_COLUMN, HISTORY, MIRRORED, OP_COLUMN
 from hakiri.model.key import KeyValue
 from hakiri.model.renamed import doubled, outdated
 from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.spec.load import LoadMode
-
-AVAILABLE = tuple(mode.value for mode in LoadMode if mode is not LoadMode.CDC_MIRROR)
 
 _KEEP_LOG = ("delta.logRetentionDuration", "interval 365 days")
 _NO_DELETION_VECTORS = ("delta.enableDeletionVectors", "false")
@@ -37,25 +44,27 @@ _WIDENING = ("delta.enableTypeWidening", "true")
 def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     """The recipe for this table at this version.
 
-    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, KeyMissing, WatermarkMissing, RowsUncounted
-    or LandingTooLarge.
+    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, KeyMissing, WatermarkMissing, MirrorUnfit,
+    RowsUncounted or LandingTooLarge.
     """
     _require_whole(request)
     renames = {} if standing is None else _renames(request, standing.schema)
     standing = standing and replace(standing, schema=standing.schema.renamed(renames))
     stored = standing.schema if standing else None
     staged = [_staged(request, chunk) for chunk in request.chunks]
-    agreement = _agree(request, stored, staged)
+    agreement = _agree(request, stored, [_landed(request, one) for one in staged])
+    seen = _seen(request, agreement.schema)
     steps = _steps(request, agreement.schema, standing)
     properties = _properties(request, agreement, standing)
     can_widen = _WIDENING in properties or (standing is not None and "typeWidening" in standing.features)
     return Recipe(
         target=request.target,
         stamp=stamp_of(request.project, request.landing, tuple(dict.fromkeys(chunk.run for chunk in request.chunks))),
-        parts=_parts(request, staged, agreement),
+        parts=_parts(request, staged, agreement, seen),
         root=request.root,
         agreement=agreement,
         steps=steps,
+        staged=seen,
         tally=request.tally,
         adopts=can_adopt(request, agreement, standing),
         is_new=standing is None,
@@ -111,13 +120,24 @@ def _agree(request: LandRequest, stored: Struct | None, staged: Sequence[Struct]
         raise
 
 
-def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement) -> tuple[Part, ...]:
+def _landed(request: LandRequest, staged: Struct) -> Struct:
+    """What a chunk's columns become in the table: of changes, what a mirror makes of them."""
+    if request.mirror is None:
+        return staged
+    return (of_tombstones if request.mirror.is_of_tombstones else with_mirrored)(staged, request.mirror)
+
+
+def _seen(request: LandRequest, schema: Struct) -> Struct:
+    """The columns of the staged rows: the table's, and what a change does."""
+    is_told = request.mirror is None or schema.find(OP_COLUMN) is not None
+    return schema if is_told else Struct((*schema.fields, Field(OP_COLUMN, Simple("string"))))
+
+
+def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement, seen: Struct) -> tuple[Part, ...]:
     """The files by the types they are read in: Parquet gives a number as a wider number, and never as a text."""
     alike: dict[Struct, list[StagedFile]] = {}
     for chunk, own in zip(request.chunks, staged, strict=True):
-        fields = (
-            (own.find(one.name) or one) if one.name in agreement.texts else one for one in agreement.schema.fields
-        )
+        fields = ((own.find(one.name) or one) if one.name in agreement.texts else one for one in seen.fields)
         old = {new: name for name, new in outdated(chunk.schema.names, request.renamed).items()}
         alike.setdefault(Struct(tuple(fields)).renamed(old), []).extend(chunk.files)
     return tuple(Part(schema, tuple(files)) for schema, files in alike.items())
@@ -135,6 +155,8 @@ def _require_whole(request: LandRequest) -> None:
 
 def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> Steps:
     name, stored = sql_name(request.target), None if standing is None else standing.schema
+    if request.mirror is not None:
+        return _mirror_steps(request, request.mirror, schema, stored)
     match request.mode:
         case LoadMode.APPEND:
             return append(name, schema, stored, _overlap(request, schema))
@@ -150,8 +172,10 @@ def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> S
         case LoadMode.UPSERT:
             _require_key(request, schema, stored)
             return upsert(name, schema, stored, key=request.key, cursor=_present(request.cursor, schema))
-        case other:
-            raise ModeUnavailable(table=request.landing.table.table, mode=other.value, available=AVAILABLE)
+        case LoadMode.CDC_MIRROR:
+            raise AssertionError("a mirror is told what it is a mirror of")
+        case _:
+            assert_never(request.mode)
 
 
 def _watermark(request: LandRequest, schema: Struct, standing: Standing | None) -> Field:
@@ -162,6 +186,26 @@ def _watermark(request: LandRequest, schema: Struct, standing: Standing | None) 
     if field is None or is_untold:
         raise WatermarkMissing(table=request.landing.table.table, column=wanted)
     return field
+
+
+def _mirror_steps(request: LandRequest, mirror: Mirror, schema: Struct, stored: Struct | None) -> Steps:
+    name, table = sql_name(request.target), request.landing.table.table
+    is_exchange = request.mode is LoadMode.TRUNCATE
+    if missing := tuple(one for one in (*mirror.key, *mirror.sequence) if schema.find(one) is None):
+        raise KeyMissing(table=table, columns=missing)
+    if mirror.is_of_tombstones:
+        return tombstones(name, schema, stored, mirror, is_exchange=is_exchange)
+    wanted = {DELETED_COLUMN} if mirror.is_soft else set(HISTORY) if mirror.has_history else set()
+    if stored is not None and (strange := _strange(stored, {*wanted, *mirror.sequence}, is_exchange=is_exchange)):
+        raise MirrorUnfit(table=table, columns=strange)
+    return cdc_mirror(name, schema, stored, mirror, is_exchange=is_exchange)
+
+
+def _strange(stored: Struct, wanted: set[str], *, is_exchange: bool) -> tuple[str, ...]:
+    """The columns by which the table is another kind of mirror, or none; one that is exchanged may lack some."""
+    superfluous = (name for name in MIRRORED if name not in wanted and stored.find(name) is not None)
+    lacking = () if is_exchange else (name for name in sorted(wanted) if stored.find(name) is None)
+    return (*superfluous, *lacking)
 
 
 def _overlap(request: LandRequest, schema: Struct) -> Overlap | None:

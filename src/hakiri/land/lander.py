@@ -108,6 +108,11 @@ def _land(
     raise TableContended(table=landing.table.table, number=landing.number)
 
 
+def find_table(request: LandRequest, spark: Callable[[], SparkSession]) -> Standing | None:
+    """The table that the request is for, as it is now; None where there is none."""
+    return _open(request, spark).look(app_id(request.project, request.landing.table), request.since)
+
+
 class _Table(Protocol):
     def look(self, app_id: str, since: int) -> Standing | None: ...
 
@@ -135,16 +140,16 @@ def _carry_out(
 ) -> Landed | None:
     """Do what the recipe says; None when another writer came first and it has to be decided anew."""
     if standing is not None and _is_unchanged(request, recipe, standing):
-        return _rested(request, recipe, _settle(recipe, Laid(0)))
+        return _rested(request, recipe, standing, _settle(recipe, Laid(0)))
     if not recipe.rows and _may_rest(request, recipe):
-        return _rested(request, recipe, recipe.tally)
+        return _rested(request, recipe, standing, recipe.tally)
     if recipe.adopts and recipe.steps.takes_every_row and isinstance(table, RustTable):
         return _told(_adopt(recipe, standing, table, recipe.tally), _count_unmarked(recipe))
     writer = _writer(request, table, spark)
     laid = writer.stage(recipe)
     tally = _settle(recipe, laid)
     if not laid.rows and _may_rest(request, recipe):
-        return _rested(request, recipe, tally)
+        return _rested(request, recipe, standing, tally)
     if recipe.adopts and laid.rows == recipe.rows and isinstance(table, RustTable):
         return _told(_adopt(recipe, standing, table, tally), laid.unmarked)
     if recipe.steps.builds:
@@ -219,7 +224,8 @@ def _tidy(request: LandRequest, table: RustTable | SparkTable, landed: Landed) -
 
 def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
     """Whether a landing without rows leaves no commit; a table's first one always does."""
-    return recipe.steps.may_rest and request.carried is not None and not recipe.is_new
+    is_first = recipe.is_new or (request.carried is None and not request.is_sparse)
+    return recipe.steps.may_rest and not is_first
 
 
 def _is_unchanged(request: LandRequest, recipe: Recipe, standing: Standing) -> bool:
@@ -233,10 +239,11 @@ def _is_unchanged(request: LandRequest, recipe: Recipe, standing: Standing) -> b
     )
 
 
-def _rested(request: LandRequest, recipe: Recipe, tally: Tally) -> Landed:
-    if request.carried is None:
+def _rested(request: LandRequest, recipe: Recipe, standing: Standing | None, tally: Tally) -> Landed:
+    last = request.carried or standing  # a sparse table carries nothing that anybody knows of
+    if last is None:
         raise AssertionError("the first landing of a table never rests")
-    return Landed(Outcome.RESTED, request.carried.version, tally, recipe.agreement.schema)
+    return Landed(Outcome.RESTED, last.version, tally, recipe.agreement.schema)
 
 
 def _adopt(recipe: Recipe, standing: Standing | None, table: RustTable, tally: Tally) -> Landed | None:

@@ -42,6 +42,7 @@ def land_quarantine(
             target=quarantine_of(request.target, target),
             chunks=chunks,
             mode=LoadMode.APPEND,
+            mirror=None,
             carried=None,
             removes_overlap=False,
             is_sparse=True,

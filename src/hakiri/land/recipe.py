@@ -10,6 +10,7 @@ from hakiri.land.stamp import Stamp
 from hakiri.land.standing import Carried
 from hakiri.land.target import Target
 from hakiri.land.types import Struct
+from hakiri.model.change import Op
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import StagedChunk, StagedFile, Tally
 from hakiri.spec.load import LoadMode
@@ -21,6 +22,25 @@ ROWS = "hakiri_rows"
 
 MAPPED_NAMES = ("delta.columnMapping.mode", "name")
 """The property of a table whose columns have other names in its files than for its readers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mirror:
+    """How staged changes become rows, and where their deletes are remembered."""
+
+    key: tuple[str, ...]
+    sequence: tuple[str, ...]
+    """The columns that tell which of two changes of a key is the newer one."""
+    tombstones: str
+    """The table of what has ended, as SQL names it."""
+    brings: Op = Op.CLEAR
+    """What of the staged changes reaches farthest; `clear` where nobody knows."""
+    is_soft: bool = False
+    """Whether deleted rows stay, with a mark."""
+    has_history: bool = False
+    """Whether every version of a row is kept."""
+    is_of_tombstones: bool = False
+    """Whether it is the deletes that land, in the table of tombstones, and not the rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +63,8 @@ class LandRequest:
     """The column that orders the versions of a row."""
     watermark: str | None = None
     """The column whose greatest value in the table decides what lands (incremental_watermark)."""
+    mirror: Mirror | None = None
+    """What the rows are changes of, where they are no rows themselves (cdc_mirror)."""
     removes_overlap: bool = False
     """Whether the read began before the last one ended, so that rows of it may be there already (append)."""
     repeats_last: bool = False
@@ -110,6 +132,10 @@ class Steps:
     watermark: Watermark | None = None
     builds: bool = False
     """Whether the rows are made a table of their own first, which has to pass a trial."""
+    before: tuple[tuple[str, str], ...] = ()
+    """Views that the others look at, each a name and a SELECT, in order."""
+    count: str | None = None
+    """SELECT of how many staged rows land, where those are not the rows of ROWS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +157,8 @@ class Recipe:
     root: str
     agreement: Agreement
     steps: Steps
+    staged: Struct
+    """The columns of STAGED: the landing's, and those that only its steps look at."""
     tally: Tally
     """Of the staged chunks."""
     adopts: bool

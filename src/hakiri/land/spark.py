@@ -91,8 +91,10 @@ class SparkTable:
             staged = self._read(recipe)
             staged.createOrReplaceTempView(STAGED)
             late = self._require_counted(recipe)
-            self._session.sql(recipe.steps.rows).createOrReplaceTempView(ROWS)
+            self._lay_out(recipe)
             watermark = recipe.steps.watermark
+            if recipe.steps.count is not None:
+                return Laid(int(self._session.sql(recipe.steps.count).collect()[0][0]))
             if recipe.steps.takes_every_row and watermark is None:
                 return Laid(recipe.rows)
             unmarked = watermark.unmarked if watermark else "FALSE"
@@ -106,6 +108,8 @@ class SparkTable:
         """
         with translated(self._landing):
             self._prepare(recipe)
+            if recipe.agreement.widened and not recipe.is_new:
+                self._lay_out(recipe)  # the views that look at the table know it by its narrower types
             self._bundle(recipe)
             put_stamp(self._session, recipe.stamp, tally)
             if recipe.is_new:
@@ -144,7 +148,7 @@ class SparkTable:
     def _read(self, recipe: Recipe) -> DataFrame:
         frames = [self._read_part(recipe, part) for part in recipe.parts if any(file.rows for file in part.files)]
         if not frames:
-            return self._session.createDataFrame([], sql_columns(recipe.agreement.schema))
+            return self._session.createDataFrame([], sql_columns(recipe.staged))
         return reduce(lambda one, other: one.unionAll(other), frames)
 
     def _read_part(self, recipe: Recipe, part: Part) -> DataFrame:
@@ -152,12 +156,16 @@ class SparkTable:
         # Folders of a staged file are no partitions, whatever they are called.
         reader = self._session.read.schema(sql_columns(part.schema)).option("recursiveFileLookup", "true")
         frame = reader.parquet(*paths)
-        if part.schema == recipe.agreement.schema:
+        if part.schema == recipe.staged:
             return frame
-        fields = zip(part.schema.fields, recipe.agreement.schema.fields, strict=True)
+        fields = zip(part.schema.fields, recipe.staged.fields, strict=True)
         return frame.selectExpr(
             *(f"CAST({quote(own.name)} AS {sql_type(one.type)}) AS {quote(one.name)}" for own, one in fields)
         )
+
+    def _lay_out(self, recipe: Recipe) -> None:
+        for name, select in (*recipe.steps.before, (ROWS, recipe.steps.rows)):
+            self._session.sql(select).createOrReplaceTempView(name)
 
     def _require_counted(self, recipe: Recipe) -> int:
         """How many of the staged rows are late, all of them being there and having their keys."""

@@ -58,12 +58,19 @@ def folder_of(target: Target) -> Path | None:
 
 def quarantine_of(target: Target, configured: Target | None = None) -> Target:
     """Where the table's quarantined rows are kept: the configured table, else `<table>_quarantine` beside it."""
-    if configured is not None:
-        return configured
+    return _beside(target, "_quarantine") if configured is None else configured
+
+
+def tombstones_of(target: Target) -> Target:
+    """Where it is remembered which keys of a mirror have ended: `<table>_tombstones` beside it."""
+    return _beside(target, "_tombstones")
+
+
+def _beside(target: Target, ending: str) -> Target:
     match target:
         case PathTarget():
-            return PathTarget(f"{target.path.rstrip('/')}_quarantine")
+            return PathTarget(f"{target.path.rstrip('/')}{ending}")
         case NamedTarget():
-            return NamedTarget((*target.parts[:-1], f"{target.parts[-1]}_quarantine"))
+            return NamedTarget((*target.parts[:-1], f"{target.parts[-1]}{ending}"))
         case _:
             assert_never(target)

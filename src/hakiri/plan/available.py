@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hakiri.errors import FeatureUnavailable
-from hakiri.plan.modes import load_of
-from hakiri.spec.load import LoadMode
-from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.quality import DatasetLevel
 
-MODES = frozenset(LoadMode) - {LoadMode.CDC_MIRROR}
 DESTINATION = "context"
 
 
@@ -28,11 +25,3 @@ def _missing(spec: PipelineSpec) -> Iterator[str]:
         yield f"destination.connector = {spec.destination.connector}"
     if spec.destination.destination_writes_per_sec is not None:
         yield "destination.destination_writes_per_sec"
-    for table in spec.tables:
-        yield from _missing_of(spec, table)
-
-
-def _missing_of(spec: PipelineSpec, table: TableSpec) -> Iterator[str]:
-    load = load_of(spec, table)
-    if load.mode not in MODES:
-        yield f"load.mode = {load.mode.value}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible
+from hakiri.model.change import MIRRORED, OP_COLUMN
 from hakiri.model.renamed import doubled, outdated, present_name
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.widening import opened, wider
@@ -92,6 +93,8 @@ MARKS = {
     ChangeKind.REKEYED: "!",
 }
 
+_OURS = frozenset({*PROVENANCE, OP_COLUMN, *MIRRORED})
+
 Change = tuple[ChangeKind, str, str | None, str | None]
 
 
@@ -132,12 +135,12 @@ def _is_read_anew(table: TableFacts) -> bool:
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:
-    """How the columns differ, in the order of those that would land; provenance is ours and does not count.
+    """How the columns differ, in the order of those that would land; what we add ourselves does not count.
 
     A field of a nested column is told by its path, and by the same rules: `address.zip`, `lines.element.price`.
     """
-    before = [(column.name, column.type) for column in landed if column.name not in PROVENANCE]
-    after = [(column.name, column.type) for column in produced if column.name not in PROVENANCE]
+    before = [(column.name, column.type) for column in landed if column.name not in _OURS]
+    after = [(column.name, column.type) for column in produced if column.name not in _OURS]
     yield from _members(before, after, "")
 
 

@@ -32,6 +32,11 @@ def watermark_of(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) -> 
     return load.watermark_column if load.mode is LoadMode.INCREMENTAL_WATERMARK and kind in _COLUMN_KINDS else None
 
 
+def tells_versions(pipeline: PipelineSpec, table: TableSpec, key: tuple[str, ...], cursor: str | None) -> bool:
+    """Whether a row that lands again is known by more than its content: by its key and its cursor, or its sequence."""
+    return bool(key and cursor) or load_of(pipeline, table).mode is LoadMode.CDC_MIRROR
+
+
 def replaces_table(pipeline: PipelineSpec, table: TableSpec) -> bool:
     """Whether each landing stands in the place of the last one, so that only a whole table may land."""
     return load_of(pipeline, table).mode in REPLACING

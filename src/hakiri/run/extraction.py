@@ -8,6 +8,7 @@ from datetime import datetime
 from time import monotonic
 
 from hakiri.errors import SourceMoved, TaskStopped
+from hakiri.extract.changes.feed import Feed
 from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.provenance import Provenance
@@ -50,6 +51,7 @@ class Extraction:
     ingested_at: datetime
     rules: tuple[AnyRowRule, ...] = ()
     reshape: Reshape | None = None
+    feed: Feed | None = None
     tells_content: bool = False
     sign: StopSign
 
@@ -97,6 +99,7 @@ class Extraction:
             provenance=Provenance(self.attempt.run, self.attempt.chunk.chunk, self.ingested_at),
             rules=self.rules,
             reshape=self.reshape,
+            feed=self.feed,
             tells_content=self.tells_content,
         )
 

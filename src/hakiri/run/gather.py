@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import WatermarkUnfit
+from hakiri.extract.changes.feed import Feed, feed_of
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.landing_types import landing_schema
 from hakiri.land.staged_types import column_types
+from hakiri.model.change import OP_COLUMN
 from hakiri.model.chunk import ChunkKey, TableKey
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import LandingStatus, Phase
@@ -112,9 +114,15 @@ def _table(
 
 
 def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Reshape | None) -> TableFacts:
-    """The table as its source describes it, and as its transform lets it land. Raises TransformUnfit."""
+    """The table as its source describes it, and as its feed or its transform lets it land.
+
+    Raises TransformUnfit and ChangesUnfit.
+    """
     landing = landing_schema(schema.columns, table=table.name)
     columns = tuple(ColumnFact(*one) for one in column_types(landing, table=table.name))
+    feed = feed_of(spec, table)
+    if feed is not None:
+        return TableFacts(spec=table, columns=columns, primary_key=feed.key, produced=_mirrored(feed, schema))
     if reshape is None:
         return TableFacts(spec=table, columns=columns, primary_key=schema.primary_key, produced=columns)
     _require_kept(spec, table, reshape)
@@ -135,6 +143,12 @@ def _require_kept(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> Non
     if column is not None and not reshape.keeps(column):
         reason = "a transform does not leave it as it was read"
         raise WatermarkUnfit(pipeline=spec.id, table=table.name, column=column, reason=reason)
+
+
+def _mirrored(feed: Feed, schema: TableSchema) -> tuple[ColumnFact, ...]:
+    """The columns of the rows that a feed is about. Raises ChangesUnfit and ColumnReserved."""
+    bound = landing_schema(feed.bind(landing_schema(schema.columns, table=feed.table)), table=feed.table)
+    return tuple(ColumnFact(*one) for one in column_types(bound, table=feed.table) if one[0] != OP_COLUMN)
 
 
 def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:

@@ -13,10 +13,11 @@ from hakiri.land.durable import make_durable
 from hakiri.land.holding import holding
 from hakiri.land.lander import Landed, land
 from hakiri.land.quarantine import land_quarantine
-from hakiri.land.recipe import LandRequest
+from hakiri.land.recipe import LandRequest, Mirror
 from hakiri.land.stamp import app_id
 from hakiri.land.standing import Carried, carried
-from hakiri.land.target import PathTarget, folder_of, quarantine_of
+from hakiri.land.target import PathTarget, folder_of, quarantine_of, sql_name, tombstones_of
+from hakiri.land.tombstones import farthest_op, land_tombstones
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus, TableKey, Window
 from hakiri.model.ledger import Landing, LandingStatus, LineageEdge, Snapshot
@@ -24,7 +25,7 @@ from hakiri.model.renamed import outdated, present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import Content, StagedChunk
 from hakiri.plan.batch import exchanges, next_batch
-from hakiri.plan.modes import REPLACING, cursor_of_table, load_of, replaces_table
+from hakiri.plan.modes import REPLACING, cursor_of_table, load_of, replaces_table, tells_versions
 from hakiri.plan.overlap import overlapping
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, cursor_after
@@ -33,7 +34,8 @@ from hakiri.run.gather import landed_chunks
 from hakiri.run.history import Decision, last_decision
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind
-from hakiri.spec.load import LoadMode
+from hakiri.spec.feed import feed_load, mirror_key, sequence_columns
+from hakiri.spec.load import Deletes, LoadMode
 from hakiri.spec.pipeline import TableSpec
 from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
 from hakiri.stage.seal import verify
@@ -157,7 +159,7 @@ class TableLander:
             self._history(),
             staged,
             replaces_table=replaces_table(self._errand.spec, self._table),
-            tells_versions=bool(self._key_columns and self._cursor_column),
+            tells_versions=tells_versions(self._errand.spec, self._table, self._key_columns, self._cursor_column),
             lands_whole=load_of(self._errand.spec, self._table).mode is LoadMode.INCREMENTAL_WATERMARK,
         )
 
@@ -210,6 +212,9 @@ class TableLander:
         aside = land_quarantine(request, equipment.spark, target=self._place.quarantine)
         if aside is not None:
             make_durable(quarantine_of(self._place.target, self._place.quarantine), aside.version)
+        ended = land_tombstones(request, equipment.spark)
+        if ended is not None:
+            make_durable(tombstones_of(self._place.target), ended.version)
         landed = land(request, equipment.spark, trial=partial(self.hooks.on_build, landing))
         # Also what a landing commits before its rows: properties, wider columns.
         make_durable(self._place.target, landed.version, since=request.since)
@@ -236,10 +241,25 @@ class TableLander:
             cursor=next(iter(self._present(filter(None, [self._cursor_column]))), None),
             renamed=table.renamed,
             watermark=load_of(spec, table).watermark_column,
+            mirror=self._mirror(staged),
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
             accepted=self._accepted(decided),
             accepts_loss=self._accepts_loss or all(from_json(one.chunk.predicate).replaces for one in states),
+        )
+
+    def _mirror(self, staged: tuple[StagedChunk, ...]) -> Mirror | None:
+        """What the staged changes are mirrored by; None where they are rows."""
+        load = feed_load(self._errand.spec, self._table)
+        if load is None:
+            return None
+        return Mirror(
+            key=mirror_key(self._table, load),
+            sequence=sequence_columns(load, [name for chunk in staged for name in chunk.schema.names]),
+            tombstones=sql_name(tombstones_of(self._place.target)),
+            brings=farthest_op(self._place.root, staged, table=self._key.table),
+            is_soft=load.deletes is Deletes.SOFT,
+            has_history=load.history is not None,
         )
 
     def _read_again(self, landing: Landing, unfit: StagedUnfit | StagedFileUnfit) -> None:

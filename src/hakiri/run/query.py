@@ -1,12 +1,13 @@
-"""Every table a project lands, and every one for the rows it sets aside, can be asked by its landed name."""
+"""Every table a project lands, and those it keeps beside one, can be asked by its landed name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from hakiri.land.target import PathTarget, quarantine_of
+from hakiri.land.target import PathTarget, quarantine_of, tombstones_of
 from hakiri.model.answer import Answer
 from hakiri.run.equipment import Place
+from hakiri.spec.feed import feed_load
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 Ask = Callable[[str, Mapping[str, str]], Answer]
@@ -31,5 +32,7 @@ def table_paths(pipelines: Iterable[PipelineSpec], place: Callable[[PipelineSpec
                 name: where.target,
                 configured or f"{name}_quarantine": quarantine_of(where.target, where.quarantine),
             }
+            if feed_load(spec, table) is not None:
+                targets[f"{name}_tombstones"] = tombstones_of(where.target)
             found |= {known: one.path for known, one in targets.items() if isinstance(one, PathTarget)}
     return found

@@ -15,7 +15,8 @@ from hakiri.extract.connectors.port import Connector
 from hakiri.land.history import LandedCommit, landings_of, read_commits
 from hakiri.land.holding import Holding, holding
 from hakiri.land.stamp import app_id
-from hakiri.land.target import PathTarget, Target, quarantine_of
+from hakiri.land.target import PathTarget, Target, quarantine_of, tombstones_of
+from hakiri.land.tombstones import NUMBERED_AS
 from hakiri.model.chunk import Chunk, ChunkKey, TableKey
 from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Snapshot
 from hakiri.model.span import OneFile
@@ -161,7 +162,7 @@ def read_story(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> St
     chunks = _chunks(spec, table, where, landings)
     return Story(
         table=key,
-        landings=_with_spent(landings, found, spent=max(last, _quarantined(equipment, key, where)), back_at=back_at),
+        landings=_with_spent(landings, found, spent=max(last, _spent_beside(equipment, key, where)), back_at=back_at),
         runs={one.mark.stamp.number: one.mark.stamp.runs for one in held},
         taken_back=frozenset(one.mark.stamp.number for one in found if one.is_undone),
         chunks=chunks,
@@ -210,12 +211,21 @@ def _with_spent(
     return (*landings, empty)
 
 
-def _quarantined(equipment: Equipment, key: TableKey, where: Place) -> int:
-    """The last landing that left rows in the quarantine table."""
-    target = quarantine_of(where.target, where.quarantine)
-    name = app_id(equipment.project, replace(key, table=f"{key.table}/quarantine"))
-    commits = read_commits(target, equipment.spark)
-    return max((one.mark.stamp.number for one in landings_of(commits, name)), default=0)
+def _spent_beside(equipment: Equipment, key: TableKey, where: Place) -> int:
+    """The last landing that left rows in the quarantine table, or in that of tombstones."""
+    beside = {
+        "/quarantine": quarantine_of(where.target, where.quarantine),
+        NUMBERED_AS: tombstones_of(where.target),
+    }
+    numbers = (
+        one.mark.stamp.number
+        for ending, target in beside.items()
+        for one in landings_of(
+            read_commits(target, equipment.spark),
+            app_id(equipment.project, replace(key, table=f"{key.table}{ending}")),
+        )
+    )
+    return max(numbers, default=0)
 
 
 def _chunks(spec: PipelineSpec, table: TableSpec, where: Place, landings: tuple[Landing, ...]) -> tuple[Chunk, ...]:

@@ -22,6 +22,7 @@ from hakiri.run.equipment import Place
 from hakiri.run.gather import describe
 from hakiri.run.history import Decision
 from hakiri.spec.faults import guess
+from hakiri.spec.feed import sequence_columns
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy, TableSpec
 from hakiri.stage.manifest import read_manifest
@@ -222,7 +223,8 @@ def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | No
         return frozenset()
     if load.mode in (LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK) and not (key and cursor):
         return None
-    return frozenset(present_name(name, table.spec.renamed).casefold() for name in (*key, cursor) if name)
+    sequence = sequence_columns(load, [column.name for column in table.produced or ()])
+    return frozenset(present_name(name, table.spec.renamed).casefold() for name in (*key, cursor, *sequence) if name)
 
 
 def _staged_changes(

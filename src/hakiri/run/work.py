@@ -9,6 +9,7 @@ from time import monotonic
 
 from hakiri.engine.task import call_on_executor
 from hakiri.errors import HakiriError, LeaseLost, NotWritable, Recovery, SessionLost, TableUnlisted, TaskStopped
+from hakiri.extract.changes.feed import feed_of
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.transform.reshape import Reshape
@@ -182,6 +183,7 @@ class Work:
             ingested_at=errand.equipment.clock.now(),
             rules=errand.spec.quality.row_level,
             reshape=self._source.reshapes.get(key.table),
+            feed=feed_of(errand.spec, table),
             tells_content=reading.replaces or replaces_table(errand.spec, table),
             sign=self._sign(table),
         )

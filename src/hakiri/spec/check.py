@@ -8,8 +8,10 @@ from typing import Any
 from hakiri.errors import ManifestError, Place, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
 from hakiri.model.connector import ConnectorFacts, Connectors
 from hakiri.model.source import CursorKind
+from hakiri.spec.check_mirrors import check_mirrors
 from hakiri.spec.component import ComponentSpec
 from hakiri.spec.faults import guess, key_name
+from hakiri.spec.feed import columns_of_feed, is_enveloped
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadMode, LoadSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -25,8 +27,9 @@ _KEYS_OF_MODE = {
     LoadMode.BLUE_GREEN: frozenset[str](),
     LoadMode.UPSERT: frozenset({"upsert_key"}),
     LoadMode.INCREMENTAL_WATERMARK: frozenset({"watermark_column"}),
-    LoadMode.CDC_MIRROR: frozenset({"upsert_key", "sequence_by"}),
+    LoadMode.CDC_MIRROR: frozenset({"upsert_key", "sequence_by", "changes", "deletes", "history"}),
 }
+_UNSAID = LoadSpec()
 
 
 def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> Iterator[ManifestError]:
@@ -37,6 +40,7 @@ def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> 
 
     yield from _check_tables(spec, wrong)
     yield from _check_loads(spec, wrong)
+    yield from check_mirrors(spec, wrong)
     yield from _check_columns(spec, wrong)
     yield from _check_renamed(spec, wrong)
     yield from _check_quality(spec, wrong)
@@ -111,8 +115,8 @@ def _check_loads(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
 
 
 def _check_unused_keys(load: LoadSpec, path: KeyPath, wrong: Wrong) -> Iterator[ManifestError]:
-    for key in ("upsert_key", "watermark_column", "sequence_by"):
-        if getattr(load, key) and key not in _KEYS_OF_MODE[load.mode]:
+    for key in ("upsert_key", "watermark_column", "sequence_by", "changes", "deletes", "history"):
+        if getattr(load, key) != getattr(_UNSAID, key) and key not in _KEYS_OF_MODE[load.mode]:
             yield wrong((*path, key), f"has no meaning for the load mode `{load.mode}`")
 
 
@@ -121,9 +125,8 @@ def _check_needed_keys(table: TableSpec, load: LoadSpec, path: KeyPath, wrong: W
     needed = _KEYS_OF_MODE[load.mode]
     if "upsert_key" in needed and not (load.upsert_key or table.primary_key):
         yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `upsert_key`, or a `primary_key` of the table")
-    for key in ("watermark_column", "sequence_by"):
-        if key in needed and not getattr(load, key):
-            yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `{key}`")
+    if "watermark_column" in needed and not load.watermark_column:
+        yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `watermark_column`")
 
 
 def _check_watermark(spec: PipelineSpec, index: int, table: TableSpec, wrong: Wrong) -> Iterator[ManifestError]:
@@ -146,8 +149,8 @@ def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
         declared = [column.name for column in table.columns]
         for name in sorted({name for name in declared if declared.count(name) > 1}):
             yield wrong(("tables", index, "columns"), f"the column `{name}` is named twice")
-        if not declared or spec.transforms:
-            continue  # all columns are read, or a transform may make more of them
+        if not declared or spec.transforms or is_enveloped(table.load or spec.load):
+            continue  # all columns are read, or a transform or an envelope may bring more of them
         for path, column in _columns_used(spec, index, table):
             if column not in declared:
                 likely = guess(column, declared)
@@ -163,9 +166,9 @@ def _columns_used(spec: PipelineSpec, index: int, table: TableSpec) -> Iterator[
     if incremental and load.mode is not LoadMode.INCREMENTAL_WATERMARK:
         yield ((*own, "incremental") if table.incremental else ("incremental",)), incremental.column
     yield from (((*path, "upsert_key"), column) for column in load.upsert_key)
-    for key in ("watermark_column", "sequence_by"):
-        if column := getattr(load, key):
-            yield (*path, key), column
+    if load.watermark_column:
+        yield (*path, "watermark_column"), load.watermark_column
+    yield from columns_of_feed(load, path)
 
 
 def _check_renamed(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:

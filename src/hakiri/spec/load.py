@@ -31,6 +31,36 @@ Columns = Annotated[
 Hooks = Annotated[tuple[Hook, ...], BeforeValidator(as_tuple, json_schema_input_type=Hook | tuple[Hook, ...])]
 
 
+class ChangeFormat(StrEnum):
+    """How a source writes its changes down."""
+
+    PLAIN = "plain"  # a row with a column that names the operation
+    DEBEZIUM = "debezium"  # an envelope: before, after, op, source
+
+
+class Deletes(StrEnum):
+    """What becomes of a row that its source has deleted."""
+
+    HARD = "hard"  # it goes
+    SOFT = "soft"  # it stays, and says so
+
+
+class KeptHistory(StrEnum):
+    """Which versions of a row a table keeps."""
+
+    SCD2 = "scd2"  # all of them, each with the sequences it was valid between
+
+
+class ChangesSpec(Frozen):
+    """What a row of a change feed looks like."""
+
+    format: ChangeFormat = ChangeFormat.PLAIN
+    op: ColumnName = "op"
+    """The column that names the operation (plain)."""
+    old_key: Columns = ()
+    """The columns with the key a row had before an update, in the order of the key (plain)."""
+
+
 class LoadSpec(Frozen):
     """How rows land."""
 
@@ -40,8 +70,14 @@ class LoadSpec(Frozen):
     """The columns that identify a row (upsert, cdc_mirror); the table's primary_key when left out."""
     watermark_column: ColumnName | None = None
     """The column whose maximum in the target bounds the next load (incremental_watermark)."""
-    sequence_by: ColumnName | None = None
-    """The column that orders changes of one key (cdc_mirror)."""
+    sequence_by: Columns = ()
+    """The columns that order the changes of a key (cdc_mirror); in Debezium envelopes, fields of `source`."""
+    changes: ChangesSpec = ChangesSpec()
+    """What a change looks like (cdc_mirror)."""
+    deletes: Deletes = Deletes.HARD
+    """`hard` takes deleted rows away, `soft` keeps and marks them (cdc_mirror)."""
+    history: KeptHistory | None = None
+    """`scd2` keeps every version of a row (cdc_mirror)."""
     pre_hook: Hooks = ()
     """Run before the load; a failure stops it."""
     post_hook: Hooks = ()

@@ -24,9 +24,10 @@ from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
 from hakiri.spec.check_hooks import Surroundings, check_hooks
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
+from hakiri.spec.feed import feed_load, names_beside
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadMode
-from hakiri.spec.pipeline import PipelineSpec, TransformSpec
+from hakiri.spec.pipeline import PipelineSpec, TableSpec, TransformSpec
 from hakiri.spec.project import ProjectSpec
 
 PROJECT_FILE = "hakiri.toml"
@@ -222,7 +223,7 @@ class _Reading:
             root=self.root,
             shown=self._shown,
             tables=landed_names(self.pipelines),
-            quarantines=tuple(one.spec.quarantine_name(t) for one in self.pipelines.values() for t in one.spec.tables),
+            quarantines=tuple(name for one in self.pipelines.values() for name in names_beside(one.spec)),
             functions=self.functions,
         )
         for one in self.pipelines.values():
@@ -249,7 +250,7 @@ def name_in_schema(landed: str) -> str:
 def check_landed_names(pipelines: Mapping[str, Definition], *, in_schema: bool) -> Iterator[ManifestError]:
     """Every pair of tables that would land in one place, whatever their case.
 
-    A table's quarantine takes a name too, and so does what it is built as first.
+    What is kept beside a table takes a name too: its quarantine, its tombstones, what it is built as first.
     """
     called = name_in_schema if in_schema else str
     taken: dict[str, tuple[str, str, Place]] = {}
@@ -259,13 +260,20 @@ def check_landed_names(pipelines: Mapping[str, Definition], *, in_schema: bool) 
         names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
         for name, index in names.items():
             place = definition.written.where(("tables", index))
-            load = spec.load_of(spec.tables[index])
-            beside = ("quarantine", "new") if load.mode is LoadMode.BLUE_GREEN else ("quarantine",)
-            for one in (called(name), *(f"{called(name)}_{more}" for more in beside)):
+            for one in (called(name), *(f"{called(name)}_{more}" for more in _beside(spec, spec.tables[index]))):
                 before, owner, found = taken.setdefault(one, (pipeline, name, place))
                 if (before, owner) != (pipeline, name):
                     yield TableTaken(table=one, pipelines=(before, pipeline), found=(found, place))
                     break
+
+
+def _beside(spec: PipelineSpec, table: TableSpec) -> Iterator[str]:
+    """What is kept beside a table, by what its name ends with."""
+    yield "quarantine"
+    if spec.load_of(table).mode is LoadMode.BLUE_GREEN:
+        yield "new"
+    if feed_load(spec, table):
+        yield "tombstones"
 
 
 def _reading_order(problem: ManifestError) -> tuple[str, int]:

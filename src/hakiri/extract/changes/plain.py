@@ -1,0 +1,39 @@
+"""A plain change is the row itself, with a column that names what was done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hakiri.errors import ChangesUnfit
+from hakiri.extract.changes.told import Told, Unfit, words
+from hakiri.model.change import Op
+from hakiri.spec.faults import guess
+from hakiri.spec.load import ChangesSpec
+
+MEANT = {
+    **dict.fromkeys(("insert", "update", "upsert", "i", "c", "u", "r"), Op.UPSERT),
+    **dict.fromkeys(("delete", "d"), Op.DELETE),
+    **dict.fromkeys(("truncate", "t"), Op.CLEAR),
+}
+"""What an operation may be called, in any case."""
+
+
+def tell_plain(batch: pa.RecordBatch, changes: ChangesSpec, key: Sequence[str], *, table: str) -> Told:
+    """What the rows tell. Raises ChangesUnfit where a column that the manifest names is not there."""
+    names = batch.schema.names
+    for name in (changes.op, *changes.old_key, *key):
+        if name not in names:
+            raise ChangesUnfit(table=table, reason=f"there is no column `{name}`", guess=guess(name, names))
+    op = words(batch.column(changes.op).cast(pa.string()), MEANT)
+    rows = {name: batch.column(name) for name in names if name not in {changes.op, *changes.old_key}}
+    old = zip(key, changes.old_key, strict=False)
+    return Told(
+        op=op,
+        rows=rows,
+        deleted={name: rows[name] for name in key},
+        before={name: batch.column(before).cast(rows[name].type) for name, before in old},
+        unfit=(Unfit(pc.is_null(op), "the operation is none that is known", changes.op),),
+    )

@@ -1,0 +1,296 @@
+"""A mirror holds what its source held, whatever order, however often and in whatever batches the changes arrive.
+
+The newest version of a key has the greatest sequence, then the greater content hash. A version has ended when a delete
+of its key, or a truncate, has a greater sequence; with the same sequence the row stays. Deletes are remembered as
+tombstones, which are written first, so a version that arrives after its own end is known to have ended. What a landing
+does follows from three sets that only grow, the versions, the tombstones and the truncates, and so its order cannot
+matter. Without a history, only the newest version of a key can matter to anything that comes later.
+
+A landing looks at the keys it touches: its own, and where a truncate came, those of the rows that it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hakiri.land.modes.append import INSERT
+from hakiri.land.modes.truncate import OVERWRITE
+from hakiri.land.recipe import Mirror, Steps
+from hakiri.land.sql import column, listed, same, text
+from hakiri.land.types import Field, Simple, Struct, Type, sql_type
+from hakiri.model.change import CURRENT_COLUMN, DELETED_COLUMN, OP_COLUMN, VALID_FROM_COLUMN, VALID_TO_COLUMN, Op
+from hakiri.model.staged import CHUNK_COLUMN, HASH_COLUMN, INGESTED_COLUMN, RUN_COLUMN
+
+TOMBSTONES = """
+SELECT {columns} FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY {fact} ORDER BY {chunk}) AS hakiri_rank
+  FROM hakiri_staged WHERE {op} <> 'upsert'
+) AS s WHERE hakiri_rank = 1
+"""
+
+NEW_TOMBSTONES = "SELECT * FROM ({tombstones}) AS s LEFT ANTI JOIN {table} AS t ON {same}"
+
+TOUCHED = "SELECT DISTINCT {key} FROM hakiri_staged WHERE {op} <> 'clear'"
+
+CLEARED = """
+UNION SELECT DISTINCT {stored_key} FROM {table} AS t
+WHERE {stored_sequence} < (SELECT MAX({sequence}) FROM hakiri_staged WHERE {op} = 'clear')
+"""
+
+BROUGHT = """
+SELECT {columns}, {op} AS hakiri_op, FALSE AS hakiri_is_stored, TRUE AS hakiri_is_brought
+FROM hakiri_staged WHERE {op} <> 'clear'
+"""
+
+REMEMBERED = """
+UNION ALL SELECT {dead}, 'delete', FALSE, FALSE
+FROM {tombstones} AS t LEFT SEMI JOIN hakiri_touched AS s ON {same} WHERE {op} = 'delete'
+"""
+
+STORED = """
+UNION ALL SELECT {stored}, 'upsert', TRUE, FALSE FROM {table} AS t LEFT SEMI JOIN hakiri_touched AS s ON {same}
+"""
+
+KNOWN = """
+SELECT *, COLLECT_SET(IF(hakiri_op = 'delete', {sequence}, NULL)) OVER (PARTITION BY {key}) AS hakiri_ends,
+  COLLECT_SET(IF(hakiri_op = 'delete' AND hakiri_is_brought, {sequence}, NULL)) OVER (PARTITION BY {key})
+    AS hakiri_new_ends,
+  BOOL_OR(hakiri_is_stored) OVER (PARTITION BY {apart}, hakiri_op) AS hakiri_was_stored,
+  ROW_NUMBER() OVER (PARTITION BY {apart}, hakiri_op ORDER BY {newest}, hakiri_is_stored DESC) AS hakiri_rank
+FROM ({brought} {remembered} {stored})
+"""
+
+CUTS = "CROSS JOIN (SELECT COLLECT_SET({sequence}) AS hakiri_cuts FROM {source} WHERE {op} = 'clear')"
+
+VERSIONS = """
+SELECT *, LEAD({sequence}) OVER (PARTITION BY {key} ORDER BY {sequence}) AS hakiri_next,
+  ARRAY_MIN(FILTER(CONCAT(hakiri_ends, hakiri_cuts), one -> one > {sequence})) AS hakiri_end
+FROM ({known}) {cuts} WHERE hakiri_rank = 1 AND hakiri_op = 'upsert'
+"""
+
+NEW_CUTS = "(SELECT COLLECT_SET({sequence}) FROM hakiri_staged WHERE {op} = 'clear')"
+
+JUDGED = """
+SELECT *, ARRAY_CONTAINS(hakiri_new_ends, hakiri_end) AS hakiri_is_ended,
+  IF(ARRAY_CONTAINS({new_cuts}, hakiri_end), hakiri_end, NULL) AS hakiri_cut
+FROM (SELECT {columns}, hakiri_new_ends, {verdict} FROM ({versions})) WHERE hakiri_action IS NOT NULL
+"""
+
+KEPT = "SELECT {columns} FROM hakiri_judged WHERE hakiri_action = 'write'"
+
+EVERYTHING = "SELECT * FROM hakiri_judged"
+
+LANDED = """
+SELECT COUNT_IF(hakiri_is_new) + COUNT_IF(hakiri_is_ended) + COUNT(DISTINCT hakiri_cut) AS landed FROM hakiri_judged
+"""
+"""The staged changes that change the table; those that others have overtaken, or that it has already, do not."""
+
+MERGE = """
+MERGE WITH SCHEMA EVOLUTION INTO {table} AS t USING hakiri_rows AS s ON {match}
+WHEN MATCHED AND s.hakiri_action = 'remove' THEN DELETE
+WHEN MATCHED THEN UPDATE SET {updates}
+WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
+"""
+
+CURRENT = """
+CASE WHEN hakiri_end IS NULL AND NOT hakiri_is_stored THEN 'write'
+     WHEN hakiri_end IS NOT NULL AND hakiri_was_stored THEN 'remove' END AS hakiri_action,
+hakiri_end IS NULL AS hakiri_is_new, hakiri_end
+"""
+
+MARKED = """
+CASE WHEN NOT hakiri_is_stored OR NOT ({deleted} <=> (hakiri_end IS NOT NULL)) THEN 'write' END AS hakiri_action,
+NOT hakiri_is_stored AS hakiri_is_new, hakiri_end
+"""
+
+VERSIONED = """
+CASE WHEN NOT hakiri_is_stored OR NOT ({valid_to} <=> LEAST(hakiri_next, hakiri_end)) THEN 'write' END AS hakiri_action,
+NOT hakiri_is_stored AS hakiri_is_new, CASE WHEN hakiri_next <= hakiri_end THEN NULL ELSE hakiri_end END AS hakiri_end
+"""
+
+
+def cdc_mirror(table: str, schema: Struct, stored: Struct | None, mirror: Mirror, *, is_exchange: bool) -> Steps:
+    """Write what the touched keys come to, and take away what has ended; an exchange begins from nothing."""
+    parts = _Parts(table, schema, None if is_exchange else stored, mirror)
+    kept = KEPT.format(columns=listed(schema.names))
+    is_whole = parts.stored is None
+    return Steps(
+        before=(("hakiri_touched", parts.touched()), ("hakiri_judged", parts.judged())),
+        rows=kept if is_whole else EVERYTHING,
+        count=LANDED,
+        write=OVERWRITE.format(table=table) if is_whole else parts.merge(),
+        required=(*mirror.sequence, OP_COLUMN),
+        takes_every_row=False,
+        may_rest=not is_exchange,
+    )
+
+
+def tombstones(table: str, schema: Struct, stored: Struct | None, mirror: Mirror, *, is_exchange: bool) -> Steps:
+    """Add the deletes and truncates that are not known yet, each once; an exchange forgets the others."""
+    fact = (*mirror.key, *mirror.sequence, OP_COLUMN)
+    rows = TOMBSTONES.format(
+        columns=listed(schema.names), fact=listed(fact), chunk=column(CHUNK_COLUMN), op=column(OP_COLUMN)
+    )
+    if stored is not None and not is_exchange:
+        rows = NEW_TOMBSTONES.format(tombstones=rows, table=table, same=same(fact))
+    write = OVERWRITE if is_exchange else INSERT
+    return Steps(
+        rows=rows,
+        write=write.format(table=table),
+        required=(*mirror.sequence, OP_COLUMN),
+        takes_every_row=False,
+        may_rest=not is_exchange,
+    )
+
+
+def with_mirrored(staged: Struct, mirror: Mirror) -> Struct:
+    """The columns of a mirror's table: those of the rows, and what tells of their ends."""
+    rows = tuple(field for field in staged.fields if field.name != OP_COLUMN)
+    found = [staged.find(name) for name in mirror.sequence]
+    parts = tuple(one for one in found if one is not None)
+    sequence: Type = parts[0].type if len(parts) == 1 else Struct(parts)
+    flag = Simple("boolean")
+    if mirror.has_history:
+        added = (Field(VALID_FROM_COLUMN, sequence), Field(VALID_TO_COLUMN, sequence), Field(CURRENT_COLUMN, flag))
+        return Struct((*rows, *added))
+    return Struct((*rows, Field(DELETED_COLUMN, flag))) if mirror.is_soft else Struct(rows)
+
+
+def of_tombstones(staged: Struct, mirror: Mirror) -> Struct:
+    """The columns of a table of tombstones: which key ended when, and who told so."""
+    wanted = (*mirror.key, *mirror.sequence, OP_COLUMN, RUN_COLUMN, CHUNK_COLUMN, INGESTED_COLUMN)
+    return Struct(tuple(field for name in wanted if (field := staged.find(name)) is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    table: str
+    schema: Struct
+    stored: Struct | None
+    """None where the table's rows do not count, because there are none, or all of them give way."""
+    mirror: Mirror
+
+    def touched(self) -> str:
+        touched = TOUCHED.format(key=listed(self.mirror.key), op=column(OP_COLUMN))
+        if self.stored is None or self.mirror.brings is not Op.CLEAR:
+            return touched
+        return touched + CLEARED.format(
+            stored_key=", ".join(_as(self._field(name)) for name in self.mirror.key),
+            table=self.table,
+            stored_sequence=self._stored_sequence,
+            sequence=self._sequence,
+            op=column(OP_COLUMN),
+        )
+
+    def judged(self) -> str:
+        is_whole = self.stored is None
+        versions = VERSIONS.format(
+            sequence=self._sequence,
+            key=listed(self.mirror.key),
+            known=self._known(),
+            cuts=CUTS.format(
+                sequence=self._sequence if is_whole else self._stored_sequence,
+                source="hakiri_staged" if is_whole else self.mirror.tombstones,
+                op=column(OP_COLUMN),
+            ),
+        )
+        told, verdict = self._told()
+        columns = ", ".join(
+            f"{told[name]} AS {column(name)}" if name in told else column(name) for name in self.schema.names
+        )
+        new_cuts = NEW_CUTS.format(sequence=self._sequence, op=column(OP_COLUMN))
+        return JUDGED.format(columns=columns, verdict=verdict, versions=versions, new_cuts=new_cuts)
+
+    def merge(self) -> str:
+        return MERGE.format(
+            table=self.table,
+            match=_equal(self._apart, "t", "s"),
+            updates=", ".join(f"{column(name)} = {column(name, of='s')}" for name in self.schema.names),
+            columns=listed(self.schema.names),
+            values=listed(self.schema.names, of="s"),
+        )
+
+    @property
+    def _apart(self) -> tuple[str, ...]:
+        """What tells the table's rows apart."""
+        return (*self.mirror.key, *self.mirror.sequence) if self.mirror.has_history else self.mirror.key
+
+    @property
+    def _sequence(self) -> str:
+        return _sequence(self.mirror.sequence)
+
+    @property
+    def _stored_sequence(self) -> str:
+        return _sequence([self._field(name) for name in self.mirror.sequence])
+
+    def _known(self) -> str:
+        """Every change of the touched keys that is brought, remembered or stored, ranked within its kind."""
+        newest = [f"{column(name)} DESC" for name in (*self.mirror.sequence, HASH_COLUMN)]
+        return KNOWN.format(
+            sequence=self._sequence,
+            key=listed(self.mirror.key),
+            apart=listed(self._apart),
+            newest=", ".join(newest),
+            brought=BROUGHT.format(columns=listed(self.schema.names), op=column(OP_COLUMN)),
+            remembered="" if self.stored is None else self._remembered(),
+            stored="" if self.stored is None else self._stored(self.stored),
+        )
+
+    def _remembered(self) -> str:
+        named = {name.lower() for name in (*self.mirror.key, *self.mirror.sequence)}
+        return REMEMBERED.format(
+            dead=", ".join(_as(one) if one.name.lower() in named else _null(one) for one in self.schema.fields),
+            tombstones=self.mirror.tombstones,
+            same=same(self.mirror.key),
+            op=column(OP_COLUMN),
+        )
+
+    def _stored(self, stored: Struct) -> str:
+        fields = self.schema.fields
+        return STORED.format(
+            stored=", ".join(_as(one) if stored.find(one.name) else _null(one) for one in fields),
+            table=self.table,
+            same=same(self.mirror.key),
+        )
+
+    def _told(self) -> tuple[dict[str, str], str]:
+        """The columns that a mirror gives its rows, and what becomes of a row."""
+        if self.mirror.has_history:
+            until = "LEAST(hakiri_next, hakiri_end)"
+            given = {VALID_FROM_COLUMN: self._sequence, VALID_TO_COLUMN: until, CURRENT_COLUMN: f"{until} IS NULL"}
+            return given, VERSIONED.format(valid_to=column(VALID_TO_COLUMN))
+        if self.mirror.is_soft:
+            return {DELETED_COLUMN: "hakiri_end IS NOT NULL"}, MARKED.format(deleted=column(DELETED_COLUMN))
+        return {}, CURRENT
+
+    def _field(self, name: str) -> Field:
+        field = self.schema.find(name)
+        if field is None:
+            raise AssertionError(f"`{name}` was required")
+        return field
+
+
+def _as(field: Field) -> str:
+    """A stored column in the type of the landing, which may be wider."""
+    return f"{_cast(field)} AS {column(field.name)}"
+
+
+def _null(field: Field) -> str:
+    return f"CAST(NULL AS {sql_type(field.type)})"
+
+
+def _cast(field: Field) -> str:
+    return f"CAST({column(field.name)} AS {sql_type(field.type)})"
+
+
+def _sequence(parts: Sequence[str] | Sequence[Field]) -> str:
+    """The sequence of a row as one value that can be compared."""
+    named = [(one, column(one)) if isinstance(one, str) else (one.name, _cast(one)) for one in parts]
+    if len(named) == 1:
+        return named[0][1]
+    return f"NAMED_STRUCT({', '.join(f'{text(name)}, {value}' for name, value in named)})"
+
+
+def _equal(names: Sequence[str], one: str, other: str) -> str:
+    return " AND ".join(f"{column(name, of=one)} = {column(name, of=other)}" for name in names)

@@ -1,0 +1,78 @@
+"""A delete is remembered before it is carried out, so a change that comes after it and is older brings no row back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hakiri.errors import StagedFileUnfit, TombstonesLost
+from hakiri.land.lander import Landed, find_table, land
+from hakiri.land.peek import files_at
+from hakiri.land.recipe import LandRequest
+from hakiri.land.target import sql_name, tombstones_of
+from hakiri.model.change import OP_COLUMN, Op
+from hakiri.model.chunk import TableKey
+from hakiri.model.staged import StagedChunk
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NUMBERED_AS = "/tombstones"
+"""What tombstones are counted under, behind the table's name; no table of a manifest has such a name."""
+
+
+def land_tombstones(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed | None:
+    """The deletes of the landing are remembered; None where it has none, or is no mirror's.
+
+    They have a sequence of numbers of their own, as quarantined rows have, and come before the landing as those do: a
+    repeat changes nothing, and a tombstone without its landing tells nothing that is not so. Raises TombstonesLost.
+    """
+    if request.mirror is None:
+        return None
+    table = request.landing.table
+    key = TableKey(table.pipeline, f"{table.table}{NUMBERED_AS}")
+    target = tombstones_of(request.target)
+    aside = replace(
+        request,
+        landing=replace(request.landing, table=key),
+        target=target,
+        mirror=replace(request.mirror, is_of_tombstones=True),
+        carried=None,
+        repeats_last=False,
+        is_sparse=True,
+        comment=f"Which keys of {table.table} have ended, and when",
+    )
+    is_begun = request.carried is not None and not request.accepts_loss
+    if is_begun and find_table(aside, spark) is None:
+        raise TombstonesLost(table=table.table, tombstones=sql_name(target))
+    if is_begun and request.mirror.brings is Op.UPSERT:
+        return None
+    return land(aside, spark)
+
+
+def farthest_op(root: str, chunks: Iterable[StagedChunk], *, table: str) -> Op:
+    """What of the chunks' changes reaches farthest, as the footers of their files tell. Raises StagedFileUnfit."""
+    paths = [file.path for chunk in chunks for file in chunk.files if file.rows]
+    return min((_least(root, path, table) for path in paths), default=Op.UPSERT)
+
+
+def _least(root: str, path: str, table: str) -> Op:
+    files, folder = files_at(root)
+    try:
+        footer = pq.read_metadata(f"{folder}/{path}", filesystem=files)
+    except FileNotFoundError as error:
+        raise StagedFileUnfit(table=table, path=path, problem="missing") from error
+    except (pa.ArrowException, OSError) as error:
+        raise StagedFileUnfit(table=table, path=path, problem="not Parquet") from error
+    groups = (footer.row_group(number) for number in range(footer.num_row_groups))
+    return min((_least_of(group) for group in groups), default=Op.UPSERT)
+
+
+def _least_of(group: pq.RowGroupMetaData) -> Op:
+    columns = (group.column(number) for number in range(group.num_columns))
+    told = next((one.statistics for one in columns if one.path_in_schema == OP_COLUMN), None)
+    return Op(told.min) if told is not None and told.has_min_max else Op.CLEAR
