@@ -13,7 +13,7 @@ from types import FrameType
 from hakiri.cli import progress
 from hakiri.cli.codes import EXIT_CODES
 from hakiri.cli.output import plain, say, say_error, say_json
-from hakiri.cli.told import many
+from hakiri.cli.told import DONE, many
 from hakiri.errors import Recovery
 from hakiri.errors import as_json as facts
 from hakiri.model.ledger import RunStatus
@@ -22,8 +22,9 @@ from hakiri.run.manifest import choose_pipelines
 from hakiri.run.pipeline import Result, Wish
 from hakiri.run.plan import read_sealed
 from hakiri.run.stopping import Stop
+from hakiri.run.views import ViewsResult, apply_views
 from hakiri.settings import from_environment
-from hakiri.wiring import close_engine, equipment, workplace
+from hakiri.wiring import close_engine, equipment, view_shelf, workplace
 
 EXIT_STOPPED = 130
 _MOST_PRESSING = (Recovery.REPORT, Recovery.FIX, Recovery.RETRY, Recovery.YIELD)
@@ -52,23 +53,28 @@ def apply_project(
         progress.show(parts.clock, enabled=not as_json) as listener,
     ):
         results = apply(parts, specs, wish=wish, stop=stop, listener=listener)
+        views = apply_views(parts, found, view_shelf(settings, found), stop=stop, sealed=sealed)
+    code = exit_code(results, views)
     if any(result.left_running for result in results):
         close_engine()  # a task that did not hear the request ends with its session
     if as_json:
-        say_json({"ok": not exit_code(results), "runs": [_document(result) for result in results]})
+        runs = [_document(result) for result in results]
+        say_json({"ok": not code, "runs": runs, "views": _view_document(views)})
     else:
         _tell(results)
-    return exit_code(results)
+        _tell_views(views)
+    return code
 
 
-def exit_code(results: Sequence[Result]) -> int:
+def exit_code(results: Sequence[Result], views: ViewsResult | None = None) -> int:
     """0 where every run left nothing undone (G10), 130 for a stop, else by what the most pressing error asks for.
 
     A run that did not succeed and has no error to show is a bug of ours.
     """
     if any(result.status is RunStatus.STOPPED for result in results):
         return EXIT_STOPPED
-    needs = {error.recovery for result in results for error in result.errors}
+    of_views = views.errors if views else ()
+    needs = {error.recovery for errors in (*(result.errors for result in results), of_views) for error in errors}
     is_well = all(result.status is RunStatus.SUCCEEDED for result in results)
     unexplained = 0 if is_well else EXIT_CODES[Recovery.REPORT]
     return next((EXIT_CODES[recovery] for recovery in _MOST_PRESSING if recovery in needs), unexplained)
@@ -103,6 +109,15 @@ def _tell(results: Sequence[Result]) -> None:
         for error in result.errors:
             say_error(error)
         say(plain(_verdict(result)))
+
+
+def _tell_views(views: ViewsResult) -> None:
+    for change in views.done:
+        say(plain(f"  view {change.view}: {DONE[change.verb]}"))
+    for change in views.waiting:
+        say(plain(f"  view {change.view}: waits for {', '.join(change.waits_for)}"))
+    for error in views.errors:
+        say_error(error)
 
 
 _KINDS = ("quarantined", "filtered", "merged", "added")
@@ -142,4 +157,13 @@ def _document(result: Result) -> dict[str, object]:
             for one in result.landings
         ],
         "errors": [facts(error) for error in result.errors],
+    }
+
+
+def _view_document(views: ViewsResult) -> dict[str, object]:
+    return {
+        "run": views.run or None,
+        "done": [{"view": change.view, "change": change.verb.value} for change in views.done],
+        "waiting": [{"view": change.view, "waits_for": list(change.waits_for)} for change in views.waiting],
+        "errors": [facts(error) for error in views.errors],
     }

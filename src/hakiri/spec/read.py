@@ -20,13 +20,15 @@ from hakiri.errors import (
 )
 from hakiri.model.connector import Connectors
 from hakiri.model.function import Functions
+from hakiri.model.view import View
 from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
-from hakiri.spec.check_hooks import Surroundings, check_hooks
+from hakiri.spec.check_hooks import Surroundings, check_hooks, refresh_hooks
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.project import ProjectSpec
+from hakiri.spec.view_files import view_files
 
 PROJECT_FILE = "hakiri.toml"
 PIPELINE_FOLDER = "pipelines"
@@ -74,6 +76,14 @@ class Project:
     document: Document
     pipelines: Mapping[str, Definition]
     warnings: tuple[ManifestError, ...]
+    views: tuple[View, ...] = ()
+    """The project's views, each after those that it reads."""
+
+    @property
+    def refreshed(self) -> frozenset[str]:
+        """The views whose rows a hook keeps: each is a table of its name, made by that hook."""
+        named = {hook.view.casefold() for one in self.pipelines.values() for hook in refresh_hooks(one.spec)}
+        return frozenset(view.name for view in self.views if view.name.casefold() in named)
 
     @property
     def landed_names(self) -> tuple[str, ...]:
@@ -145,6 +155,7 @@ class _Reading:
         self.problems += check_landed_names(self.pipelines)
         if spec:
             self._check_hooks(spec)
+        views = self._views()
         if self.problems or not (spec and document):
             raise InvalidProject(problems=tuple(sorted(self.problems, key=_reading_order)))
         return Project(
@@ -153,7 +164,22 @@ class _Reading:
             document=document,
             pipelines=dict(sorted(self.pipelines.items())),
             warnings=tuple(self.warnings),
+            views=views,
         )
+
+    def _views(self) -> tuple[View, ...]:
+        if not view_files(self.root):
+            return ()
+        from hakiri.spec.view import ViewReading  # the parser takes a while to load, and few projects need it
+
+        reading = ViewReading(self.root, shown=self._shown)
+        # Where a pipeline is not even read, a view of its tables is not to blame.
+        views = () if self.problems else reading.views(landed_names(self.pipelines), self._quarantines())
+        self.problems += reading.problems
+        return views
+
+    def _quarantines(self) -> tuple[str, ...]:
+        return tuple(one.spec.quarantine_name(table) for one in self.pipelines.values() for table in one.spec.tables)
 
     def _pipeline_files(self) -> Iterator[Path]:
         added = {path for path, content in self.overlay.items() if path.name != PROJECT_FILE and content is not None}
@@ -220,7 +246,7 @@ class _Reading:
             root=self.root,
             shown=self._shown,
             tables=landed_names(self.pipelines),
-            quarantines=tuple(one.spec.quarantine_name(t) for one in self.pipelines.values() for t in one.spec.tables),
+            quarantines=self._quarantines(),
             functions=self.functions,
         )
         for one in self.pipelines.values():
