@@ -19,6 +19,9 @@ HakiriError
 │   ├── ManifestChanged          HK114  a file changed between being read and being replaced
 │   ├── TableTaken               HK115  two tables of a project would land as one
 │   ├── UnknownFunction          HK116  (a warning: it may be installed elsewhere)
+│   ├── ViewRefused              HK117  a file of `views/` that is no view
+│   ├── ViewReadsUnknown         HK118  a view over a table that nobody lands
+│   ├── ViewTaken                HK119  a view under another's name
 │   ├── TransformRefused         HK131  a plan with something in it that no plan may have
 │   ├── TransformOutdated        HK132  compiled for another Polars than the one that would run it
 │   ├── TransformUnfit           HK133  a plan that does not go with its table
@@ -138,6 +141,11 @@ HakiriError
 │   ├── HookFailed               HK822  it ran, and trying again at once will not help
 │   ├── HookUnanswered           HK823  (retried, not before `retry_after_seconds`)
 │   └── HookTimedOut             HK824  it was stopped
+├── ViewError                    HK83x  views over landed tables
+│   ├── ViewUnfit                HK830  it does not go with the tables as they are
+│   ├── ViewFailed               HK831  it could not be made or dropped
+│   ├── ViewsMoved               HK832  (retried) another run has made views meanwhile
+│   └── ViewUnanswerable         HK833  it says what only Spark can answer
 ├── RunError                     HK85x  a run as a whole
 │   ├── ChunksFailed             HK851  chunks that will not be tried again by themselves
 │   ├── TableUnlisted            HK852  a chunk of a table that the manifest no longer has
@@ -542,6 +550,59 @@ class TableTaken(ManifestError):
 
     def help(self) -> str:
         return 'give one of the pipelines a name of its own for its tables: `destination = { namespace = "crm" }`'
+
+
+@dataclass(eq=False, kw_only=True)
+class ViewRefused(LocatedError):
+    """A file of the project's `views/` that is not one SELECT over its tables."""
+
+    code = "HK117"
+    view: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the view `{self.view}`: {self.reason}"
+
+    def help(self) -> str:
+        return "a view is one SELECT over landed tables and other views, in a file of the view's name"
+
+
+@dataclass(eq=False, kw_only=True)
+class ViewReadsUnknown(LocatedError):
+    """A view over a table that the project does not land."""
+
+    code = "HK118"
+    view: str
+    table: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def message(self) -> str:
+        return f"the view `{self.view}` reads `{self.table}`, and the project lands no table of that name"
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return f"it can read: {', '.join(self.known[:_SHOWN_NAMES]) or 'nothing yet'}"
+
+
+@dataclass(eq=False, kw_only=True)
+class ViewTaken(ManifestError):
+    """A view under a name that something else of the project has, whatever the case."""
+
+    code = "HK119"
+    view: str
+    owner: str
+    found: tuple[Place, ...]
+
+    def message(self) -> str:
+        return f"the view `{self.view}` has the name of {self.owner}"
+
+    def places(self) -> tuple[Place, ...]:
+        return self.found
+
+    def help(self) -> str:
+        return "give its file another name; upper and lower case make no difference"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -2317,6 +2378,76 @@ class HookTimedOut(HookError):
 
     def help(self) -> str:
         return f"give it a longer `timeout`, or less to do; {self.what_follows()}"
+
+
+# --- views -------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class ViewError(HakiriError):
+    """Views over landed tables. The tables are as they were."""
+
+
+@dataclass(eq=False, kw_only=True)
+class ViewUnfit(ViewError):
+    """A view that does not go with the tables and views it reads, or that others read and could read no longer."""
+
+    code = "HK830"
+    view: str
+    reason: str
+    is_kept: bool
+    """Whether the view is there as it was before."""
+
+    def message(self) -> str:
+        return f"the view `{self.view}` does not fit: {self.reason}"
+
+    def help(self) -> str:
+        after = "until then its former definition stays" if self.is_kept else "until then there is no such view"
+        return f"change `views/{self.view}.sql`, or what it reads; {after}"
+
+
+@dataclass(eq=False, kw_only=True)
+class ViewFailed(ViewError):
+    """A view that fits, and that its catalog did not take or let go."""
+
+    code = "HK831"
+    view: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the view `{self.view}` could not be made or dropped: {self.reason}"
+
+    def help(self) -> str:
+        return "see that its catalog is up and that you may change views there; the next apply tries again"
+
+
+@dataclass(eq=False, kw_only=True)
+class ViewsMoved(ViewError):
+    """Another run has made or dropped views since this one looked."""
+
+    code = "HK832"
+    recovery = Recovery.RETRY
+
+    def message(self) -> str:
+        return "another run has changed the project's views meanwhile"
+
+    def help(self) -> str:
+        return "apply once more"
+
+
+@dataclass(eq=False, kw_only=True)
+class ViewUnanswerable(ViewError):
+    """A view that is answered by Spark and cannot be answered without it."""
+
+    code = "HK833"
+    view: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the view `{self.view}` cannot be asked without Spark: {self.reason}"
+
+    def help(self) -> str:
+        return "let a `refresh_mat_view` hook keep its rows, or write it with what is answered here (docs/views.md)"
 
 
 # --- runs --------------------------------------------------------------------------------------

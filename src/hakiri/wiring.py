@@ -27,6 +27,7 @@ from hakiri.land.target import NamedTarget, PathTarget, Target
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
+from hakiri.model.view import View
 from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.gc import Collected, collect
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from hakiri.extract.transform.reshape import Reshape
     from hakiri.land.hooks.perform import Hooks
     from hakiri.land.hooks.views import Views
+    from hakiri.land.views.port import Views as ViewShelf
     from hakiri.run.trial import Trial
 
 
@@ -244,14 +246,38 @@ def _views(settings: Settings, project: Project, engine: EngineSettings) -> View
         return WorkspaceViews(WorkspaceClient, warehouse, clock())
     from hakiri.land.hooks.views import ProjectViews
 
-    return ProjectViews(project.root, project.landed_names, tables_root(project), lambda: open_session(engine))
+    return ProjectViews(project.views, project.landed_names, partial(_target, project), lambda: open_session(engine))
 
 
-def ask(sql: str, tables: Mapping[str, str]) -> Answer:
-    """The answer of landed tables to one SELECT, without a JVM. Raises QueryError."""
+def view_shelf(settings: Settings, project: Project) -> ViewShelf:
+    """Where the project's views are: definitions where its tables lie in folders, else views of their catalog.
+
+    Raises UnresolvedReference.
+    """
+    specs = [one.spec for one in project.pipelines.values()]
+    tables = {spec.landed_name(table): place(project, spec, table).target for spec in specs for table in spec.tables}
+    readable = {**tables, **{view: view_target(project, view) for view in project.refreshed}}
+    paths = {name: target.path for name, target in readable.items() if isinstance(target, PathTarget)}
+    if len(paths) == len(readable):
+        from hakiri.land.views.rust import RustViews
+
+        return RustViews(paths)
+    from hakiri.land.views.spark import SparkViews
+
+    engine = engine_settings(settings, project)
+    return SparkViews(readable, partial(view_target, project), lambda: open_session(engine))
+
+
+def view_target(project: Project, view: str) -> Target:
+    """Where a view is, or the table that a hook makes of it: beside the landed tables."""
+    return _target(project, view)
+
+
+def ask(sql: str, tables: Mapping[str, str], views: Callable[[], Mapping[str, View | None]]) -> Answer:
+    """The answer of landed tables and views to one SELECT, without a JVM. Raises QueryError or ViewUnanswerable."""
     from hakiri.land.query import ask as ask_delta
 
-    return ask_delta(sql, tables)
+    return ask_delta(sql, tables, views)
 
 
 def tables_root(project: Project) -> str:

@@ -27,6 +27,7 @@ SAMPLES: dict[str, Any] = {
     "tuple[str, ...]": ("one", "two"),
     "str": "text",
     "str | None": "text",
+    "bool": True,
     "int": 1,
     "int | None": 1,
     "float": 1.5,

@@ -99,7 +99,9 @@ class Rounds:
                 place=place,
                 hooks=AllHooks(
                     spark=no_spark,
-                    views=lambda: ProjectViews(self.root, ("orders",), str(self.table.parent), no_spark),
+                    views=lambda: ProjectViews(
+                        (), ("orders",), lambda name: PathTarget(str(self.table.parent / name)), no_spark
+                    ),
                     webhooks=Webhooks(self.rules, Settings(cwd=self.root).look_up, self.clock, self.poster),
                 ),
                 spark=no_spark,

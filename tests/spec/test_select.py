@@ -6,7 +6,7 @@ import pytest
 
 from hakiri.spec.select import read_select
 
-STORED = {"orders": "delta.`/o`", "sales.people": "delta.`/p`"}
+STORED = {"orders": "delta.`/o`", "ORDERS": "delta.`/o`", "sales.people": "delta.`/p`"}
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,10 @@ STORED = {"orders": "delta.`/o`", "sales.people": "delta.`/p`"}
         (
             "WITH x AS (SELECT 1 AS a) SELECT x.a, count(*) FROM x, orders GROUP BY x.a",
             "WITH x AS (SELECT 1 AS a) SELECT x.a, count(*) FROM x, delta.`/o` AS `orders` GROUP BY x.a",
+        ),
+        (
+            "WITH X AS (SELECT 1) SELECT * FROM x, ORDERS",
+            "WITH X AS (SELECT 1) SELECT * FROM x, delta.`/o` AS `ORDERS`",
         ),
         (
             "WITH orders AS (SELECT * FROM orders) SELECT * FROM orders",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hakiri.cli import progress
 from hakiri.cli.output import plain, say, say_error, say_json
-from hakiri.cli.told import many
+from hakiri.cli.told import DONE, many
 from hakiri.errors import as_json as facts
 from hakiri.model.ledger import RunStatus
 from hakiri.run.apply import apply
@@ -16,8 +16,9 @@ from hakiri.run.manifest import choose_pipelines
 from hakiri.run.pipeline import Result, Wish
 from hakiri.run.plan import read_sealed
 from hakiri.run.stopping import Stop, interruptible
+from hakiri.run.views import ViewsResult, apply_views
 from hakiri.settings import from_environment
-from hakiri.wiring import close_engine, equipment, workplace
+from hakiri.wiring import close_engine, equipment, view_shelf, workplace
 
 
 def apply_project(
@@ -43,13 +44,17 @@ def apply_project(
         progress.show(parts.clock, enabled=not as_json) as listener,
     ):
         results = apply(parts, specs, wish=wish, stop=stop, listener=listener)
+        views = apply_views(parts, found, view_shelf(settings, found), stop=stop, sealed=sealed)
+    code = exit_code(results, views.errors)
     if any(result.left_running for result in results):
         close_engine()  # a task that did not hear the request ends with its session
     if as_json:
-        say_json({"ok": not exit_code(results), "runs": [_document(result) for result in results]})
+        runs = [_document(result) for result in results]
+        say_json({"ok": not code, "runs": runs, "views": _view_document(views)})
     else:
         _tell(results)
-    return exit_code(results)
+        _tell_views(views)
+    return code
 
 
 def _tell(results: Sequence[Result]) -> None:
@@ -64,6 +69,15 @@ def _tell(results: Sequence[Result]) -> None:
         for error in result.errors:
             say_error(error)
         say(plain(_verdict(result)))
+
+
+def _tell_views(views: ViewsResult) -> None:
+    for change in views.done:
+        say(plain(f"  view {change.view}: {DONE[change.verb]}"))
+    for change in views.waiting:
+        say(plain(f"  view {change.view}: waits for {', '.join(change.waits_for)}"))
+    for error in views.errors:
+        say_error(error)
 
 
 _KINDS = ("quarantined", "filtered", "merged", "added")
@@ -104,4 +118,13 @@ def _document(result: Result) -> dict[str, object]:
             for one in result.landings
         ],
         "errors": [facts(error) for error in result.errors],
+    }
+
+
+def _view_document(views: ViewsResult) -> dict[str, object]:
+    return {
+        "run": views.run or None,
+        "done": [{"view": change.view, "change": change.verb.value} for change in views.done],
+        "waiting": [{"view": change.view, "waits_for": list(change.waits_for)} for change in views.waiting],
+        "errors": [facts(error) for error in views.errors],
     }

@@ -9,8 +9,9 @@ from hakiri.cli.output import plain, say, say_error, say_json
 from hakiri.errors import as_json as facts
 from hakiri.run.manifest import choose_pipelines
 from hakiri.run.plan import plan_pipelines, show_document, show_lines, write_sealed
+from hakiri.run.views import change_views, gather_views
 from hakiri.settings import from_environment
-from hakiri.wiring import connector, existing_catalog, place, transforms, workplace
+from hakiri.wiring import connector, existing_catalog, place, transforms, view_shelf, workplace
 
 EXIT_UNPLANNED = 1
 
@@ -21,6 +22,7 @@ def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Pat
     found = workplace(settings).read()
     specs = choose_pipelines(found, names)
     with existing_catalog(settings, found) as catalog:
+        views = gather_views(found, catalog)
         planned = plan_pipelines(
             specs,
             partial(connector, settings, found),
@@ -28,6 +30,8 @@ def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Pat
             place=partial(place, found),
             transforms=partial(transforms, settings, found),
             is_full_refresh=is_full_refresh,
+            views=views,
+            changes=change_views(views, view_shelf(settings, found)),
         )
     if as_json:
         problems = [{"pipeline": pipeline, **facts(error)} for pipeline, error in planned.errors]

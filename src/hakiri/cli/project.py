@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_json
+from hakiri.cli.told import many
 from hakiri.errors import as_json as error_json
 from hakiri.errors import render
 from hakiri.run import manifest
@@ -18,15 +19,17 @@ def check_manifests(project: Path | None, *, as_json: bool) -> None:
     settings = from_environment(project=project)
     found = workplace(settings).read()
     check_transforms(found, shown_from=settings.cwd)
-    names = list(found.pipelines)
+    names, views = list(found.pipelines), [view.name for view in found.views]
     if as_json:
         warnings = [error_json(warning) for warning in found.warnings]
-        say_json({"ok": True, "project": found.spec.project.name, "pipelines": names, "warnings": warnings})
+        told = {"project": found.spec.project.name, "pipelines": names, "views": views}
+        say_json({"ok": True, **told, "warnings": warnings})
         return
     for warning in found.warnings:
         say(f"[yellow]{plain(render(warning))}[/yellow]\n")
     count = f"{len(names)} {'pipeline' if len(names) == 1 else 'pipelines'}"
-    say(f"[green]ok[/green]: project {found.spec.project.name}, {count}: {', '.join(names) or 'none yet'}")
+    also = f"; {many(len(views), 'view')}: {', '.join(views)}" if views else ""
+    say(f"[green]ok[/green]: project {found.spec.project.name}, {count}: {', '.join(names) or 'none yet'}{also}")
 
 
 def init_folder(folder: Path) -> None:

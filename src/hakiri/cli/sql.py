@@ -15,15 +15,22 @@ from hakiri.errors import mask
 from hakiri.model.answer import Answer, Value
 from hakiri.run.query import query
 from hakiri.settings import from_environment
-from hakiri.wiring import ask, place, workplace
+from hakiri.wiring import ask, existing_catalog, place, view_target, workplace
 
 SHOWN_ROWS = 100
 
 
 def answer_sql(sql: str, project: Path | None, *, limit: int | None, as_json: bool, as_csv: bool) -> None:
-    found = workplace(from_environment(project=project)).read()
-    specs = [one.spec for one in found.pipelines.values()]
-    answer = query(sql, specs, place=partial(place, found), ask=ask)
+    settings = from_environment(project=project)
+    found = workplace(settings).read()
+    answer = query(
+        sql,
+        found,
+        place=partial(place, found),
+        view_target=partial(view_target, found),
+        catalog=partial(existing_catalog, settings, found),
+        ask=ask,
+    )
     if limit is None and not (as_json or as_csv):
         limit = SHOWN_ROWS
     rows = answer.rows if limit is None else islice(answer.rows, limit)

@@ -41,6 +41,10 @@ def tell(event: Event) -> str:  # noqa: C901 one case for each kind
             return f"{_hook(event)} failed: {_error(event)}"
         case EventKind.TABLE_FAILED:
             return f"{said('table')}: failed: {_error(event)}"
+        case EventKind.VIEW_CHANGED:
+            return f"view {said('view')}: {DONE.get(str(said('change')), said('change'))}"
+        case EventKind.VIEW_FAILED:
+            return f"view {said('view')}: failed: {_error(event)}"
         case EventKind.RETRYING:
             return f"{said('what')}: again in {span(said('retry_in_seconds'))}: {_error(event)}"
         case EventKind.STOPPING:
@@ -87,6 +91,9 @@ def size(count: float | None) -> str:
         count /= _KIB
     return f"{count:.1f} TiB"
 
+
+DONE = {"create": "created", "replace": "replaced", "drop": "dropped"}
+"""What has become of a view, by what there was to do about it."""
 
 _KIB = 1024
 _TEN, _MINUTE = 9.95, 60

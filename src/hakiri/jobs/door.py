@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from hakiri.errors import HakiriError, mask, render
 from hakiri.errors import as_json as facts
 from hakiri.jobs.parameters import Parameters, parse
 from hakiri.model.exit_codes import EXIT_CODES
+from hakiri.run.equipment import Equipment
 from hakiri.run.gc import parse_retention
 from hakiri.run.leaving import as_bug, exit_code
 from hakiri.run.manifest import find_pipeline, relocate
 from hakiri.run.pipeline import Result, Wish
 from hakiri.run.steps import extract_step, land_step, plan_step
 from hakiri.run.stopping import Stop, interruptible
+from hakiri.run.views import ProjectViews
 from hakiri.settings import SCOPE, Settings, from_environment
-from hakiri.wiring import close_engine, collect_leavings, equipment, log_folder, publish, workplace
-
-_Told = TypeVar("_Told")
+from hakiri.wiring import close_engine, collect_leavings, equipment, log_folder, publish, view_shelf, workplace
 
 
 def plan() -> None:
@@ -71,12 +71,14 @@ def _report(error: HakiriError) -> int:
 
 def _plan(given: Parameters) -> int:
     wish = Wish(is_full_refresh=given.full_refresh, retries_failed=given.retry_failed)
-    result, shares = _worked(given, partial(plan_step, wish=wish, max_workers=given.max_workers))
+    with _task(given) as (parts, spec, views, stop):
+        result, shares = plan_step(parts, spec, wish=wish, max_workers=given.max_workers, stop=stop)
+        has_work = shares.has_work or bool(views.changes(parts.catalog))
     if exit_code([result]):
         return _end(result)
     values = {
         # In words: a condition compares text.
-        "has_work": "true" if shares.has_work else "false",
+        "has_work": "true" if has_work else "false",
         "resumed": "true" if shares.has_resumed else "false",
         "chunks": shares.chunks,
         "workers": list(range(1, shares.workers + 1)),
@@ -86,21 +88,26 @@ def _plan(given: Parameters) -> int:
 
 
 def _extract(given: Parameters) -> int:
-    return _end(_worked(given, extract_step))
+    with _task(given) as (parts, spec, _, stop):
+        return _end(extract_step(parts, spec, stop=stop))
 
 
 def _land(given: Parameters) -> int:
     wish = Wish(is_full_refresh=given.full_refresh)
-    return _end(_worked(given, partial(land_step, wish=wish, has_resumed=given.resumed)))
+    with _task(given) as (parts, spec, views, stop):
+        result = land_step(parts, spec, wish=wish, has_resumed=given.resumed, stop=stop)
+        made = views.apply(parts, stop=stop)
+    return _end(result, also=made.errors, views=[one.view for one in made.done])
 
 
-def _worked(given: Parameters, step: Callable[..., _Told]) -> _Told:
-    """What a step of the pipeline's run tells, done with everything it needs."""
+@contextmanager
+def _task(given: Parameters) -> Iterator[tuple[Equipment, Any, ProjectViews, Stop]]:
+    """What a step of the pipeline's run works with: equipment, the pipeline's spec, the project's views, a stop."""
     settings = _settings(given)
     project = relocate(workplace(settings).read(), path=given.context, tables=given.tables, state=given.state)
     spec, stop = find_pipeline(project, given.pipeline).spec, Stop()
     with equipment(settings, project) as parts, interruptible(stop):
-        return step(parts, spec, stop=stop)
+        yield parts, spec, ProjectViews(project, view_shelf(settings, project)), stop
 
 
 def _maintain(given: Parameters) -> int:
@@ -119,11 +126,11 @@ def _settings(given: Parameters) -> Settings:
     return replace(settings, environment={**settings.environment, SCOPE: given.secret_scope})
 
 
-def _end(result: Result, **more: Any) -> int:
+def _end(result: Result, *, also: Sequence[HakiriError] = (), **more: Any) -> int:
     """Tell how the step went, and return the exit code."""
     if result.left_running:
         close_engine()  # a task that did not hear the request ends with its session
-    for error in result.errors:
+    for error in (*result.errors, *also):
         sys.stderr.write(render(error) + "\n")
     _say(
         {
@@ -134,11 +141,11 @@ def _end(result: Result, **more: Any) -> int:
             "rows_read": result.rows_read,
             "is_tick_over": result.is_tick_over,
             "landings": {one.name: one.number for one in result.landings},
-            "errors": [facts(error) for error in result.errors],
+            "errors": [facts(error) for error in (*result.errors, *also)],
             **more,
         }
     )
-    return exit_code([result])
+    return exit_code([result], also)
 
 
 def _say(document: dict[str, Any]) -> None:

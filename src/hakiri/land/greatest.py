@@ -17,9 +17,9 @@ from deltalake import QueryBuilder
 from deltalake.exceptions import DeltaError
 
 from hakiri.errors import StagedFileUnfit, TableNotLanded, TableUnreadable, WatermarkMissing
+from hakiri.land.desk import open_table
 from hakiri.land.isolated import isolated
 from hakiri.land.peek import files_at
-from hakiri.land.query import open_table
 from hakiri.land.said import is_missing, translating
 from hakiri.land.sql import column
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name

@@ -4,45 +4,66 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import DeltaError
 
-from hakiri.errors import QueryError, QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
+from hakiri.errors import QueryError, QueryFailed, QueryRefused, TableNotLanded, UnknownTable, ViewUnanswerable
+from hakiri.land.desk import Desk, open_table, reason_of
 from hakiri.land.question import understand
 from hakiri.model.answer import Answer, Value
 from hakiri.model.staged import PROVENANCE
+from hakiri.model.view import View, in_order
 from hakiri.spec.faults import guess
 
-READABLE = frozenset({"timestampNtz", "columnMapping", "deletionVectors", "v2Checkpoint", "vacuumProtocolCheck"})
-"""The features of a table that the reader has been seen to read right."""
-
-_MAX_REASON = 500
 _NOT_FOUND = re.compile(r"table '(?:datafusion\.)?(?:public\.)?(?P<name>.*?)' not found")
 _MISUNDERSTOOD = ("SQL error", "Schema error", "Error during planning", "This feature is not implemented")
 
 
-def ask(sql: str, tables: Mapping[str, str]) -> Answer:
+def ask(sql: str, tables: Mapping[str, str], views: Callable[[], Mapping[str, View | None]] = dict) -> Answer:
     """The answer to one SELECT over tables by name, each given with its path or address. Only those named are opened.
 
-    Raises QueryRefused, QueryFailed, UnknownTable, TableNotLanded or TableUnreadable; the answer's rows may raise
-    QueryFailed while they are read. A repeat asks again.
+    `views` are asked for only where the question names something that is no table; None is a view that was not made
+    yet. Raises QueryRefused, QueryFailed, UnknownTable, TableNotLanded, TableUnreadable or ViewUnanswerable; the
+    answer's rows may raise QueryFailed while they are read. A repeat asks again.
     """
     question = understand(sql, tables)
-    builder = QueryBuilder()
-    for name in question.tables:
-        escaped = name.replace('"', '""')
-        builder.register(f'"{escaped}"', open_table(name, tables[name]))
+    defined: Mapping[str, View | None] = views() if question.strangers else {}
+    if defined:
+        question = understand(sql, {**defined, **tables})
+    desk = Desk(tables)
+    desk.lay_out(name for name in question.tables if name in tables)
+    _lay_out_views(desk, [name for name in question.tables if name not in tables], tables, defined)
     try:
-        reader = pa.RecordBatchReader.from_stream(builder.execute(question.sql))
+        reader = desk.execute(question.sql)
     except DeltaError as error:
-        raise _translated(error, sql, tables) from error
+        raise _translated(error, sql, tables, [name for name, view in defined.items() if view]) from error
     return Answer(tuple(reader.schema.names), _rows(reader))
+
+
+def _lay_out_views(
+    desk: Desk, names: Iterable[str], tables: Mapping[str, str], defined: Mapping[str, View | None]
+) -> None:
+    """These views, and those below them, each after what it reads."""
+    needed: dict[str, View] = {}
+    waiting = [*names]
+    while waiting:
+        name = waiting.pop()
+        view = defined.get(name)
+        if view is None:
+            raise TableNotLanded(table=name)
+        needed[name] = view
+        waiting += [read for read in view.reads if read not in tables and read not in needed]
+    for view in in_order(needed.values()):
+        try:
+            desk.lay_out_view(view)
+        except ValueError as wrong:
+            raise ViewUnanswerable(view=view.name, reason=str(wrong)) from wrong
 
 
 def stream_of(name: str, tables: Mapping[str, str], *, most_bytes: int) -> bytes | None:
@@ -65,38 +86,20 @@ def stream_of(name: str, tables: Mapping[str, str], *, most_bytes: int) -> bytes
     return bytes(sink.getvalue())
 
 
-def open_table(name: str, path: str) -> DeltaTable:
-    """The table, if it can be read right without a JVM. Raises TableNotLanded or TableUnreadable."""
-    try:
-        table = DeltaTable(path)
-        protocol = table.protocol()
-    except TableNotFoundError as error:
-        raise TableNotLanded(table=name) from error
-    except (DeltaError, OSError) as error:
-        raise TableUnreadable(table=name, reason=_reason(error)) from error
-    if strange := sorted(set(protocol.reader_features or ()) - READABLE):
-        raise TableUnreadable(table=name, reason=f"it uses {', '.join(strange)}")
-    return table
-
-
-def _translated(error: Exception, sql: str, tables: Mapping[str, str]) -> QueryError:
+def _translated(error: Exception, sql: str, tables: Mapping[str, str], views: list[str]) -> QueryError:
     said = str(error)
     if found := _NOT_FOUND.search(said):
-        return _unknown(found["name"], sql, tables)
+        return _unknown(found["name"], sql, tables, views)
     if said.startswith(_MISUNDERSTOOD):
-        return QueryRefused(reason=_reason(error))
-    return QueryFailed(reason=_reason(error))
+        return QueryRefused(reason=reason_of(error))
+    return QueryFailed(reason=reason_of(error))
 
 
-def _unknown(name: str, sql: str, tables: Mapping[str, str]) -> UnknownTable:
+def _unknown(name: str, sql: str, tables: Mapping[str, str], views: list[str]) -> UnknownTable:
     # `public` is where the reader looks for a name without dots, so it says it in both cases.
     written = f"public.{name}" if f"public.{name}" in sql.lower() else name
-    landed = tuple(sorted(known for known, path in tables.items() if DeltaTable.is_deltatable(path)))
-    return UnknownTable(table=written, known=landed, guess=guess(written, tables))
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:_MAX_REASON]
+    landed = [known for known, path in tables.items() if DeltaTable.is_deltatable(path)]
+    return UnknownTable(table=written, known=tuple(sorted([*landed, *views])), guess=guess(written, (*tables, *views)))
 
 
 def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Value, ...]]:
@@ -111,7 +114,7 @@ def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
     except StopIteration:
         return None
     except (pa.ArrowException, OSError) as error:
-        raise QueryFailed(reason=_reason(error)) from error
+        raise QueryFailed(reason=reason_of(error)) from error
 
 
 def _values(column: pa.Array) -> list[Value]:

@@ -44,6 +44,8 @@ class Question:
     sql: str
     tables: tuple[str, ...]
     """The landed tables it is about."""
+    strangers: tuple[str, ...] = ()
+    """What it reads beside them: something it makes itself, or that nobody knows."""
 
 
 def understand(sql: str, known: Collection[str]) -> Question:
@@ -60,7 +62,8 @@ def understand(sql: str, known: Collection[str]) -> Question:
     # Where a column is written with its table's whole name, that name is put in quotes as well.
     spelt = {name.parts: found for name, found in tables.items()}
     edits = [edit for name in names if (edit := _edit(name, tables.get(name), spelt))]
-    return Question(_rewritten(sql[: tokens[-1].end], edits), tuple(dict.fromkeys(tables.values())))
+    others = dict.fromkeys(".".join(name.parts) for name in names if name.is_table and name not in tables)
+    return Question(_rewritten(sql[: tokens[-1].end], edits), tuple(dict.fromkeys(tables.values())), tuple(others))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ VERSION = 1
 def to_document(plan: Plan) -> dict[str, Any]:
     """The plan as plain data; the same plan gives the same document."""
     pipelines = [_pipeline(one) for one in plan.pipelines]
-    return {"version": VERSION, "has_work": plan.has_work, "pipelines": pipelines}
+    views = [{"view": one.view, "change": one.verb.value, "waits_for": list(one.waits_for)} for one in plan.views]
+    return {"version": VERSION, "has_work": plan.has_work, "pipelines": pipelines, "views": views}
 
 
 def knob_text(value: object) -> str | int | None:

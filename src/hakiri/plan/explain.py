@@ -13,6 +13,7 @@ from hakiri.plan.drift import MARKS, ChangeKind, SchemaChange
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, TablePlan
 from hakiri.plan.reading import from_json
+from hakiri.plan.views import ViewChange, ViewVerb
 from hakiri.spec.duration import format_duration
 from hakiri.spec.load import LoadMode
 
@@ -20,10 +21,13 @@ MAX_LINES = 500
 MAX_CHUNKS = 5
 MAX_CHANGES = 10
 
+_VIEW_MARKS = {ViewVerb.CREATE: "+", ViewVerb.REPLACE: "~", ViewVerb.DROP: "-"}
+
 
 def explain(plan: Plan) -> list[str]:
     """The plan as lines of text, the verdict last. Never more than `MAX_LINES` and a few."""
-    lines = [mask(line) for pipeline in plan.pipelines for line in _pipeline(pipeline)]
+    told = [*(line for pipeline in plan.pipelines for line in _pipeline(pipeline)), *_views(plan.views)]
+    lines = [mask(line) for line in told]
     hidden = len(lines) - MAX_LINES
     shown = [*lines[:MAX_LINES], f"... and {hidden} more lines; --json has them all"] if hidden > 0 else lines
     return [*shown, _verdict(plan)]
@@ -31,16 +35,26 @@ def explain(plan: Plan) -> list[str]:
 
 def _verdict(plan: Plan) -> str:
     tables = [table for pipeline in plan.pipelines for table in pipeline.tables if table.has_work]
+    views = sum(not change.waits_for for change in plan.views)
     if not tables:
-        return "Nothing to do."
-    if all(table.is_overlap_only for table in tables):
+        return f"To do: {_number(views, 'view')}." if views else "Nothing to do."
+    if all(table.is_overlap_only for table in tables) and not views:
         return f"Nothing new: {_number(len(tables), 'table')} would read the overlap again."
     known = [table.lacking.rows for table in tables]
     rows = sum(rows for rows in known if rows is not None)
     about = "" if all(table.lacking.is_exact for table in tables) else "about "
     amount = "an unknown number of rows" if None in known else f"{about}{_number(rows, 'row')}"
     chunks = sum(table.counts.open for table in tables)
-    return f"To do: {_number(chunks, 'chunk')} of {_number(len(tables), 'table')}, {amount}."
+    also = f", {_number(views, 'view')}" if views else ""
+    return f"To do: {_number(chunks, 'chunk')} of {_number(len(tables), 'table')}, {amount}{also}."
+
+
+def _views(changes: tuple[ViewChange, ...]) -> Iterator[str]:
+    if changes:
+        yield "views:"
+    for change in changes:
+        waits = f", once {' and '.join(f'`{table}`' for table in change.waits_for)} landed" if change.waits_for else ""
+        yield f"  {_VIEW_MARKS[change.verb]} {change.view} ({change.verb}{waits})"
 
 
 def _pipeline(plan: PipelinePlan) -> Iterator[str]:

@@ -16,8 +16,10 @@ from hakiri.plan.document import VERSION, to_document
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.modes import watermark_of
 from hakiri.plan.plan import Plan
+from hakiri.plan.views import ViewFacts
 
 _MANIFEST = "manifest of "
+_VIEWS = "views"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class Fingerprint:
         """The pipelines of the plan."""
         return tuple(name.partition("`")[2].rstrip("`") for name, _ in self.parts if name.startswith(_MANIFEST))
 
+    @property
+    def views(self) -> Fingerprint:
+        """What the plan of views rests on."""
+        return Fingerprint(tuple(part for part in self.parts if part[0] == _VIEWS))
+
     def of(self, pipeline: str) -> Fingerprint:
         """What the plan of one pipeline rests on."""
         return Fingerprint(tuple(part for part in self.parts if f"`{pipeline}`" == _owner(part[0])))
@@ -47,9 +54,18 @@ def fingerprint(pipelines: Iterable[PipelineFacts]) -> Fingerprint:
     return Fingerprint(tuple((name, _digest(plain)) for facts in ordered for name, plain in _parts(facts)))
 
 
-def seal_plan(plan: Plan, pipelines: Iterable[PipelineFacts]) -> str:
+def fingerprint_views(facts: ViewFacts) -> Fingerprint:
+    """The digest of the project's definitions and of those that were made; none where there are neither."""
+    wanted, made = {view.name: view.text for view in facts.wanted}, facts.made or {}
+    if not wanted and not made:
+        return Fingerprint(())
+    known = {name: [one.view.text, one.address, one.is_whole] for name, one in made.items()}
+    return Fingerprint(((_VIEWS, _digest([wanted, known])),))
+
+
+def seal_plan(plan: Plan, pipelines: Iterable[PipelineFacts], views: ViewFacts | None = None) -> str:
     """The plan and its fingerprint as the text of a file. It holds digests of the facts, not the facts."""
-    sealed = fingerprint(pipelines)
+    sealed = Fingerprint((*fingerprint(pipelines).parts, *fingerprint_views(views or ViewFacts()).parts))
     document = to_document(plan)
     seal = {"fingerprint": sealed.digest, "parts": dict(sealed.parts), "plan": _digest(document)}
     return json.dumps({"version": VERSION, "plan": document, "seal": seal}, indent=2, ensure_ascii=False) + "\n"

@@ -12,6 +12,7 @@ from hakiri.model.moves import Move
 from hakiri.plan.caution import Caution
 from hakiri.plan.drift import SchemaChange
 from hakiri.plan.knobs import Knobs
+from hakiri.plan.views import ViewChange
 from hakiri.spec.load import LoadMode
 
 
@@ -107,10 +108,12 @@ class Plan:
     """What there is to do."""
 
     pipelines: tuple[PipelinePlan, ...]
+    views: tuple[ViewChange, ...] = ()
+    """What becomes of views, once everything else is done."""
 
     @property
     def has_work(self) -> bool:
-        return any(pipeline.has_work for pipeline in self.pipelines)
+        return any(pipeline.has_work for pipeline in self.pipelines) or any(not view.waits_for for view in self.views)
 
     @property
     def new_chunks(self) -> tuple[Chunk, ...]:

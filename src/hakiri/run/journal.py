@@ -39,6 +39,8 @@ class EventKind(StrEnum):
     HOOK_CALLED = "hook_called"  # table, hook, number, type, seconds
     HOOK_FAILED = "hook_failed"  # table, hook, number, code, message
     TABLE_FAILED = "table_failed"  # table, code, message: what was staged waits for a later run
+    VIEW_CHANGED = "view_changed"  # view, change (create, replace or drop)
+    VIEW_FAILED = "view_failed"  # view, code, message: it stays as it was
     RETRYING = "retrying"  # what, code, message, retry_in_seconds
     STOPPING = "stopping"  # reason
     RUN_ENDED = "run_ended"  # status, rows, bytes, error

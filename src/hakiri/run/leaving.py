@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from hakiri.errors import Bug, Recovery, mask
+from hakiri.errors import Bug, HakiriError, Recovery, mask
 from hakiri.model.exit_codes import EXIT_CODES, EXIT_STOPPED
 from hakiri.model.ledger import RunStatus
 from hakiri.run.pipeline import Result
@@ -15,14 +15,14 @@ from hakiri.run.pipeline import Result
 _MOST_PRESSING = (Recovery.REPORT, Recovery.FIX, Recovery.RETRY, Recovery.YIELD)
 
 
-def exit_code(results: Sequence[Result]) -> int:
+def exit_code(results: Sequence[Result], also: Sequence[HakiriError] = ()) -> int:
     """0 where every run left nothing undone (G10), 130 for a stop, else by what the most pressing error asks for.
 
-    A run that did not succeed and has no error to show is a bug of ours.
+    A run that did not succeed and has no error to show is a bug of ours. `also` are errors of no run, but of views.
     """
     if any(result.status is RunStatus.STOPPED for result in results):
         return EXIT_STOPPED
-    needs = {error.recovery for result in results for error in result.errors}
+    needs = {error.recovery for errors in (*(result.errors for result in results), also) for error in errors}
     is_well = all(result.status is RunStatus.SUCCEEDED for result in results)
     unexplained = 0 if is_well else EXIT_CODES[Recovery.REPORT]
     return next((EXIT_CODES[recovery] for recovery in _MOST_PRESSING if recovery in needs), unexplained)

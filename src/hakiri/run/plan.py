@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.fingerprint import Fingerprint, open_sealed, seal_plan
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import Plan
+from hakiri.plan.views import ViewChange, ViewFacts
 from hakiri.run.equipment import Place
 from hakiri.run.gather import gather
 from hakiri.run.landed import require_landed
@@ -33,6 +34,7 @@ class Planned:
     plan: Plan
     facts: tuple[PipelineFacts, ...]
     errors: tuple[tuple[str, HakiriError], ...] = ()
+    views: ViewFacts | None = None
 
 
 def plan_pipelines(
@@ -43,10 +45,13 @@ def plan_pipelines(
     place: Callable[[PipelineSpec, TableSpec], Place],
     transforms: Callable[[PipelineSpec], Mapping[str, Reshape]],
     is_full_refresh: bool = False,
+    views: ViewFacts | None = None,
+    changes: tuple[ViewChange, ...] = (),
 ) -> Planned:
     """What there is to do for these pipelines. One that cannot be planned keeps none of the others from it.
 
-    `catalog` is None where there is none yet. The same facts give the same plan (G1).
+    `catalog` is None where there is none yet, `views` are what the `changes` of views rest on. The same facts give the
+    same plan (G1).
     """
     facts, errors = [], []
     for spec in specs:
@@ -69,12 +74,14 @@ def plan_pipelines(
             errors.append((spec.id, error))
         else:
             facts.append(found)
-    return Planned(make_plan(facts), tuple(facts), tuple(errors))
+    plan = replace(make_plan(facts), views=changes)
+    return Planned(plan, tuple(facts), tuple(errors), views)
 
 
 def show_lines(planned: Planned) -> list[str]:
     """The plan as lines for a person; none where nothing could be planned."""
-    return explain(planned.plan) if planned.facts or not planned.errors else []
+    has_plan = planned.facts or planned.plan.views or not planned.errors
+    return explain(planned.plan) if has_plan else []
 
 
 def show_document(planned: Planned) -> dict[str, Any]:
@@ -85,7 +92,7 @@ def show_document(planned: Planned) -> dict[str, Any]:
 def write_sealed(planned: Planned, path: Path) -> None:
     """Write the plan to a file that `apply` takes back. It holds no secret and no row. Raises NotWritable."""
     try:
-        path.write_text(seal_plan(planned.plan, planned.facts), encoding="utf-8")
+        path.write_text(seal_plan(planned.plan, planned.facts, planned.views), encoding="utf-8")
     except OSError as cause:
         raise NotWritable(folder=str(path.parent), reason=cause.strerror or type(cause).__name__) from cause
 

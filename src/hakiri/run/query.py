@@ -1,24 +1,47 @@
-"""Every table a project lands, and those it keeps beside one, can be asked by its landed name."""
+"""Every table a project lands, those it keeps beside one, and every view can be asked by its name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 
-from hakiri.land.target import PathTarget, quarantine_of, tombstones_of
+from hakiri.catalog.port import Catalog
+from hakiri.land.target import PathTarget, Target, quarantine_of, tombstones_of
 from hakiri.model.answer import Answer
+from hakiri.model.view import View
 from hakiri.run.equipment import Place
+from hakiri.run.views import made_views
 from hakiri.spec.feed import feed_load
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.spec.read import Project
 
-Ask = Callable[[str, Mapping[str, str]], Answer]
-"""Answers one SELECT over tables by name, each given with its path."""
+Ask = Callable[[str, Mapping[str, str], Callable[[], Mapping[str, View | None]]], Answer]
+"""Answers one SELECT over tables by name, each given with its path, and over views, which it may ask for."""
 
 
 def query(
-    sql: str, pipelines: Iterable[PipelineSpec], *, place: Callable[[PipelineSpec, TableSpec], Place], ask: Ask
+    sql: str,
+    project: Project,
+    *,
+    place: Callable[[PipelineSpec, TableSpec], Place],
+    view_target: Callable[[str], Target],
+    catalog: Callable[[], AbstractContextManager[Catalog | None]],
+    ask: Ask,
 ) -> Answer:
-    """The answer to one SELECT. Raises QueryError; so may the answer while its rows are read."""
-    return ask(sql, table_paths(pipelines, place))
+    """The answer to one SELECT. Raises QueryError or ViewUnanswerable; so may the answer while its rows are read.
+
+    A view is asked as it was made, whatever its file has come to say; one that a hook refreshes is that hook's table.
+    """
+
+    def views() -> dict[str, View | None]:
+        with catalog() as opened:
+            made = made_views(opened) if opened else {}
+        declared = dict.fromkeys(view.name for view in project.views)
+        return {**declared, **{name: one.view for name, one in made.items() if not one.address}}
+
+    refreshed = {name: target.path for name in project.refreshed if isinstance(target := view_target(name), PathTarget)}
+    tables = table_paths([one.spec for one in project.pipelines.values()], place)
+    return ask(sql, {**refreshed, **tables}, views)
 
 
 def table_paths(pipelines: Iterable[PipelineSpec], place: Callable[[PipelineSpec, TableSpec], Place]) -> dict[str, str]:

@@ -43,15 +43,6 @@ def sequence_columns(load: LoadSpec, names: Collection[str]) -> tuple[str, ...]:
     return tuple(map(position_column, fields))
 
 
-def names_beside(pipeline: PipelineSpec) -> tuple[str, ...]:
-    """What the tables are called that are kept beside those of a pipeline: of rows set aside, of what has ended."""
-    mirrors = (table for table in pipeline.tables if feed_load(pipeline, table) is not None)
-    return (
-        *(pipeline.quarantine_name(table) for table in pipeline.tables),
-        *(f"{pipeline.landed_name(table)}_tombstones" for table in mirrors),
-    )
-
-
 def columns_of_feed(load: LoadSpec, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
     """Each column of a plain feed that the load names, with where it does."""
     if load.mode is LoadMode.CDC_MIRROR and not is_enveloped(load):

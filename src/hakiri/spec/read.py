@@ -20,15 +20,16 @@ from hakiri.errors import (
 )
 from hakiri.model.connector import Connectors
 from hakiri.model.function import Functions
+from hakiri.model.view import View
+from hakiri.spec.beside import endings_beside, names_beside
 from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
-from hakiri.spec.check_hooks import Surroundings, check_hooks
+from hakiri.spec.check_hooks import Surroundings, check_hooks, refresh_hooks
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
-from hakiri.spec.feed import feed_load, names_beside
 from hakiri.spec.lines import KeyPath
-from hakiri.spec.load import LoadMode
-from hakiri.spec.pipeline import PipelineSpec, TableSpec, TransformSpec
+from hakiri.spec.pipeline import PipelineSpec, TransformSpec
 from hakiri.spec.project import ProjectSpec
+from hakiri.spec.view_files import view_files
 
 PROJECT_FILE = "hakiri.toml"
 PIPELINE_FOLDER = "pipelines"
@@ -76,6 +77,14 @@ class Project:
     document: Document
     pipelines: Mapping[str, Definition]
     warnings: tuple[ManifestError, ...]
+    views: tuple[View, ...] = ()
+    """The project's views, each after those that it reads."""
+
+    @property
+    def refreshed(self) -> frozenset[str]:
+        """The views whose rows a hook keeps: each is a table of its name, made by that hook."""
+        named = {hook.view.casefold() for one in self.pipelines.values() for hook in refresh_hooks(one.spec)}
+        return frozenset(view.name for view in self.views if view.name.casefold() in named)
 
     @property
     def landed_names(self) -> tuple[str, ...]:
@@ -147,6 +156,7 @@ class _Reading:
         self.problems += check_landed_names(self.pipelines, in_schema=bool(spec and spec.context.tables))
         if spec:
             self._check_hooks(spec)
+        views = self._views()
         if self.problems or not (spec and document):
             raise InvalidProject(problems=tuple(sorted(self.problems, key=_reading_order)))
         return Project(
@@ -155,7 +165,22 @@ class _Reading:
             document=document,
             pipelines=dict(sorted(self.pipelines.items())),
             warnings=tuple(self.warnings),
+            views=views,
         )
+
+    def _views(self) -> tuple[View, ...]:
+        if not view_files(self.root):
+            return ()
+        from hakiri.spec.view import ViewReading  # the parser takes a while to load, and few projects need it
+
+        reading = ViewReading(self.root, shown=self._shown)
+        # Where a pipeline is not even read, a view of its tables is not to blame.
+        views = () if self.problems else reading.views(landed_names(self.pipelines), self._names_beside())
+        self.problems += reading.problems
+        return views
+
+    def _names_beside(self) -> tuple[str, ...]:
+        return tuple(name for one in self.pipelines.values() for name in names_beside(one.spec))
 
     def _pipeline_files(self) -> Iterator[Path]:
         added = {path for path, content in self.overlay.items() if path.name != PROJECT_FILE and content is not None}
@@ -223,7 +248,7 @@ class _Reading:
             root=self.root,
             shown=self._shown,
             tables=landed_names(self.pipelines),
-            quarantines=tuple(name for one in self.pipelines.values() for name in names_beside(one.spec)),
+            quarantines=self._names_beside(),
             functions=self.functions,
         )
         for one in self.pipelines.values():
@@ -260,20 +285,12 @@ def check_landed_names(pipelines: Mapping[str, Definition], *, in_schema: bool) 
         names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
         for name, index in names.items():
             place = definition.written.where(("tables", index))
-            for one in (called(name), *(f"{called(name)}_{more}" for more in _beside(spec, spec.tables[index]))):
+            endings = endings_beside(spec, spec.tables[index])
+            for one in (called(name), *(f"{called(name)}_{ending}" for ending in ("quarantine", *endings))):
                 before, owner, found = taken.setdefault(one, (pipeline, name, place))
                 if (before, owner) != (pipeline, name):
                     yield TableTaken(table=one, pipelines=(before, pipeline), found=(found, place))
                     break
-
-
-def _beside(spec: PipelineSpec, table: TableSpec) -> Iterator[str]:
-    """What is kept beside a table, by what its name ends with."""
-    yield "quarantine"
-    if spec.load_of(table).mode is LoadMode.BLUE_GREEN:
-        yield "new"
-    if feed_load(spec, table):
-        yield "tombstones"
 
 
 def _reading_order(problem: ManifestError) -> tuple[str, int]:

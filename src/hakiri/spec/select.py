@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp, parse
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 _DIALECT = "databricks"
@@ -17,6 +17,14 @@ _PREDICATE = (
     *(exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between),
     *(exp.Is, exp.Null, exp.Boolean, exp.Literal, exp.Neg, exp.Column, exp.Identifier, exp.Cast, exp.DataType),
 )
+
+
+class NotSql(ValueError):
+    """A text that is no SQL, and the line at which that shows."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(reason)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,11 @@ class Select:
     """The tables it reads, as it names them, each once; what it makes by WITH is not among them."""
     _edits: tuple[_Edit, ...]
 
+    def line_of(self, table: str) -> int:
+        """The line on which the table is named first."""
+        start = min(edit.start for edit in self._edits if edit.table == table)
+        return self.text.count("\n", 0, start) + 1
+
     def over(self, stored: Mapping[str, str]) -> str:
         """The text with what SQL calls each table in the place of its name; the rows keep the name as theirs."""
         parts, at = [], 0
@@ -49,15 +62,14 @@ class Select:
 
 def read_select(text: str) -> Select:
     """The SELECT that the text is. Raises ValueError, in one line, for anything else."""
-    query = _parsed(text)
+    query = parse_query(text)
     if not isinstance(query, exp.Select | exp.SetOperation | exp.Subquery):
         raise ValueError("it is not a SELECT")
     if found := query.find(*_DOING):
         raise ValueError(f"it does more than read: {found.sql(_DIALECT)[:_SHOWN]}")
     if called := next(_strange_functions(query), None):
         raise ValueError(f"`{called}` is not a function that a query here may call")
-    made = _made_by_with(query)
-    tables = [table for table in query.find_all(exp.Table) if id(table) not in made]
+    tables = [table for table, is_made in _tables(query) if not is_made]
     names = {_name(table): str(table.name) for table in tables}
     edits = [*map(_table_edit, tables), *_column_edits(query, names)]
     return Select(text, tuple(names), tuple(edits))
@@ -65,7 +77,7 @@ def read_select(text: str) -> Select:
 
 def check_predicate(text: str) -> None:
     """Return when the text compares columns with values. Raises ValueError, in one line."""
-    condition = _parsed(f"SELECT 1 WHERE {text}")
+    condition = parse_query(f"SELECT 1 WHERE {text}")
     where = condition.args.get("where") if isinstance(condition, exp.Select) else None
     others = {key for key, part in condition.args.items() if part} - {"expressions", "where"}
     if where is None or others:
@@ -74,15 +86,22 @@ def check_predicate(text: str) -> None:
         raise ValueError(f"WHERE compares columns with values, and `{strange.sql(_DIALECT)[:_SHOWN]}` is more")
 
 
-def _parsed(text: str) -> exp.Expression:
+def parse_query(text: str) -> exp.Expression:
+    """The one statement that the text is. Raises ValueError, in one line."""
     try:
         found = parse(text, dialect=_DIALECT)
     except (SqlglotError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:_SHOWN]
-        raise ValueError(f"it is not SQL: {reason}") from None
+        raise _not_sql(error) from None
     if len(found) != 1 or not isinstance(found[0], exp.Expression):
         raise ValueError("it is not one statement")
     return found[0]
+
+
+def _not_sql(error: SqlglotError | RecursionError) -> NotSql:
+    first = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
+    near = f" near `{first['highlight']}`" if first.get("highlight") else ""
+    reason = " ".join(f"{first.get('description') or error}{near}".split())[:_SHOWN]
+    return NotSql(f"it is not SQL: {reason}", first.get("line") or 1)
 
 
 def _strange_functions(query: exp.Expression) -> Iterator[str]:
@@ -91,13 +110,19 @@ def _strange_functions(query: exp.Expression) -> Iterator[str]:
         yield called.name if isinstance(called, exp.Anonymous) else "secret"
 
 
-def _made_by_with(query: exp.Expression) -> set[int]:
-    """Where a name means what the query itself has made under it; everywhere else it is a table's."""
+def _tables(query: exp.Expression) -> Iterator[tuple[exp.Table, bool]]:
+    """Each place that names a table, and whether the name means what the query itself has made under it."""
+    # Case makes no difference to a name, and would make one to whoever looks for its meaning.
+    lowered = query.copy()
+    for identifier in lowered.find_all(exp.Identifier):
+        identifier.set("this", identifier.name.casefold())
     try:
-        found = [source for scope in traverse_scope(query) for source in scope.selected_sources.values()]
+        found = [source for scope in traverse_scope(lowered) for source in scope.selected_sources.values()]
     except SqlglotError as error:
         raise ValueError(" ".join(str(error).split())[:_SHOWN]) from None
-    return {id(node) for node, source in found if isinstance(source, Scope)}
+    made = {id(node) for node, source in found if isinstance(source, Scope)}
+    for table, alike in zip(query.find_all(exp.Table), lowered.find_all(exp.Table), strict=True):
+        yield table, id(alike) in made
 
 
 def _name(table: exp.Table) -> str:

@@ -1,27 +1,113 @@
-"""A view of the project is a file of one SELECT over its landed tables."""
+"""A view of the project is a file of one SELECT over its landed tables and other views of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError
 from pathlib import Path
 
-from hakiri.spec.select import Select, read_select
-
-FOLDER = "views"
-
-
-def view_file(root: Path, view: str) -> Path:
-    """Where the view is written."""
-    return root / FOLDER / f"{view}.sql"
+from hakiri.errors import ManifestError, Place, UnreadableManifest, ViewReadsUnknown, ViewRefused, ViewTaken
+from hakiri.model.view import View, in_order
+from hakiri.spec.faults import guess
+from hakiri.spec.names import check_identifier
+from hakiri.spec.select import NotSql, Select, read_select
+from hakiri.spec.view_files import SUFFIX, view_files
 
 
-def read_view(root: Path, view: str, tables: Mapping[str, str]) -> tuple[Select, dict[str, str]]:
-    """The view's SELECT, and for each table as it names it, what `tables` has for its landed name.
+def over(view: View, stored: Mapping[str, str]) -> str:
+    """The view's SELECT with what SQL calls each table and view in the place of its name."""
+    known = {name.casefold(): sql for name, sql in stored.items()}
+    select = read_select(view.text)
+    return select.over({name: known[name.casefold()] for name in select.tables})
 
-    Raises ValueError, in one line, for a view that is no such SELECT; FileNotFoundError where there is no file.
-    """
-    select = read_select(view_file(root, view).read_text(encoding="utf-8"))
-    known = {name.casefold(): stored for name, stored in tables.items()}
-    if strange := next((name for name in select.tables if name.casefold() not in known), None):
-        raise ValueError(f"it reads `{strange}`, and the project lands no table of that name")
-    return select, {name: known[name.casefold()] for name in select.tables}
+
+def expanded(view: View, views: Mapping[str, View], stored: Mapping[str, str]) -> str:
+    """The same with the SELECT of each view that it reads in the place of its name."""
+    inner = {
+        read: f"(\n{expanded(views[read], views, stored)}\n)" if read in views else stored[read] for read in view.reads
+    }
+    return over(view, inner)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    view: View
+    select: Select
+    file: str
+
+
+class ViewReading:
+    """The views of a project, read and checked; whatever is wrong is in `problems`, with file and line."""
+
+    def __init__(self, root: Path, *, shown: Callable[[Path], str]) -> None:
+        self.problems: list[ManifestError] = []
+        self._shown = shown
+        self._found = [read for path in view_files(root) if (read := self._read(path))]
+
+    def views(self, tables: Collection[str], taken: Collection[str]) -> tuple[View, ...]:
+        """The views over these tables, each after those that it reads. `taken` are names that no view may have."""
+        self.problems += _collisions(self._found, (*tables, *taken))
+        known = {name.casefold(): name for name in (*tables, *(read.view.name for read in self._found))}
+        for read in self._found:
+            self.problems += _strangers(read, known)
+        if self.problems:
+            return ()
+        views = [_spelled(read, known) for read in self._found]
+        try:
+            return in_order(views)
+        except CycleError as error:
+            self.problems.append(self._cycle(error.args[1]))
+            return ()
+
+    def _read(self, path: Path) -> _Read | None:
+        file, name = self._shown(path), path.name.removesuffix(SUFFIX)
+        try:
+            # Where the file ends says that the statement does; and no mark of one may stand inside brackets.
+            text = path.read_text(encoding="utf-8").rstrip().removesuffix(";").rstrip()
+            return _Read(View(check_identifier(name), text, ()), read_select(text), file)
+        except (OSError, UnicodeDecodeError) as cause:
+            reason = getattr(cause, "strerror", None) or "it is not UTF-8"
+            self.problems.append(UnreadableManifest(place=Place(file), reason=f"the view cannot be read: {reason}"))
+        except ValueError as wrong:
+            line = wrong.line if isinstance(wrong, NotSql) else 1
+            self.problems.append(ViewRefused(place=Place(file, line), view=name, reason=str(wrong)))
+        return None
+
+    def _cycle(self, names: list[str]) -> ViewRefused:
+        """The circle as its first view by name shows it, whoever found it where."""
+        ring = names[:0:-1]  # each before the one that it reads
+        start = ring.index(min(ring))
+        circle = [*ring[start:], *ring[:start], ring[start]]
+        read = next(one for one in self._found if one.view.name == circle[0])
+        written = next(name for name in read.select.tables if name.casefold() == circle[1].casefold())
+        reason = "it reads itself"
+        if len(ring) > 1:
+            reason = f"views that read each other have no first one: {' -> '.join(circle)}"
+        return ViewRefused(place=Place(read.file, read.select.line_of(written)), view=circle[0], reason=reason)
+
+
+def _spelled(read: _Read, known: Mapping[str, str]) -> View:
+    reads = dict.fromkeys(known[name.casefold()] for name in read.select.tables)
+    return View(read.view.name, read.view.text, tuple(reads))
+
+
+def _collisions(found: Iterable[_Read], taken: Iterable[str]) -> Iterator[ManifestError]:
+    tables = {name.casefold(): name for name in taken}
+    before: dict[str, _Read] = {}
+    for read in found:
+        name = read.view.name
+        if table := tables.get(name.casefold()):
+            yield ViewTaken(view=name, owner=f"the table `{table}`", found=(Place(read.file),))
+        elif (other := before.setdefault(name.casefold(), read)) is not read:
+            yield ViewTaken(
+                view=name, owner=f"the view `{other.view.name}`", found=(Place(other.file), Place(read.file))
+            )
+
+
+def _strangers(read: _Read, known: Mapping[str, str]) -> Iterator[ManifestError]:
+    for name in read.select.tables:
+        if name.casefold() not in known:
+            names = tuple(known.values())
+            place = Place(read.file, read.select.line_of(name))
+            yield ViewReadsUnknown(place=place, view=read.view.name, table=name, known=names, guess=guess(name, names))

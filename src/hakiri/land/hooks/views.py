@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from hakiri.errors import HookRefused
 from hakiri.land.hooks.facts import failed
 from hakiri.land.hooks.sql import translated
 from hakiri.land.isolated import isolated
-from hakiri.land.target import PathTarget, sql_name
+from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.model.hook import HookCall
-from hakiri.spec.view import read_view, view_file
+from hakiri.model.view import View
+from hakiri.spec.view import expanded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,25 +32,30 @@ class Views(Protocol):
 class ProjectViews:
     """Views in the project's `views/`: each is a Delta table of its name, beside those it reads."""
 
-    def __init__(self, root: Path, tables: Sequence[str], tables_root: str, spark: Callable[[], SparkSession]) -> None:
-        """`tables` are the landed names of the project's tables; each is a folder of `tables_root`."""
-        self._root = root
-        self._folders = {name: f"{tables_root}/{name}" for name in tables}
-        self._tables_root = tables_root
+    def __init__(
+        self,
+        views: Sequence[View],
+        tables: Sequence[str],
+        target: Callable[[str], Target],
+        spark: Callable[[], SparkSession],
+    ) -> None:
+        """`tables` are the landed names of the project's tables, and `target` is where a name leads."""
+        self._views = {view.name: view for view in views}
+        self._stored = {name: sql_name(target(name)) for name in tables}
+        self._target = target
         self._spark = spark
 
     def refresh(self, view: str, call: HookCall) -> None:
-        try:
-            select, folders = read_view(self._root, view, self._folders)
-        except FileNotFoundError:
-            file = view_file(self._root, view).relative_to(self._root)
-            raise failed(HookRefused, call, f"the project has no `{file}`") from None
-        except (ValueError, OSError) as wrong:
-            raise failed(HookRefused, call, f"the view `{view}`: {wrong}") from None
-        stored = {name: sql_name(PathTarget(folder)) for name, folder in folders.items()}
+        known = next((one for name, one in self._views.items() if name.casefold() == view.casefold()), None)
+        if known is None:
+            raise failed(HookRefused, call, f"the project has no view `{view}`")
         with translated(call):
             session = isolated(self._spark())
             # In brackets, whatever Spark may see in the text can only be a query.
-            rows = session.sql(f"SELECT * FROM (\n{select.over(stored)}\n)")  # noqa: S608 read and rewritten
+            rows = session.sql(f"SELECT * FROM (\n{expanded(known, self._views, self._stored)}\n)")  # noqa: S608 checked
             writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-            writer.save(f"{self._tables_root}/{view}")
+            match self._target(known.name):
+                case PathTarget(path):
+                    writer.save(path)
+                case NamedTarget() as named:
+                    writer.saveAsTable(sql_name(named))

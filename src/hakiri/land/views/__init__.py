@@ -1,0 +1,1 @@
+"""Views over landed tables: definitions that are answered here, or views of a catalog."""

@@ -1,0 +1,72 @@
+"""Views of a catalog are made by SQL, each in one statement: readers find the old view or the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from hakiri.errors import ViewFailed
+from hakiri.land.isolated import isolated
+from hakiri.land.said import translating
+from hakiri.land.target import Target, sql_name
+from hakiri.land.views.judged import judged
+from hakiri.model.view import View
+from hakiri.spec.view import expanded, over
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# In brackets, whatever Spark may see in the text can only be a query.
+JUDGE = "SELECT * FROM (\n{query}\n) LIMIT 0"
+MAKE = "CREATE OR REPLACE VIEW {view} AS SELECT * FROM (\n{query}\n)"
+DROP = "DROP VIEW IF EXISTS {view}"
+
+
+class SparkViews:
+    """Views in a schema of Spark's catalogs, or of Unity Catalog."""
+
+    def __init__(
+        self, tables: Mapping[str, Target], target: Callable[[str], Target], spark: Callable[[], SparkSession]
+    ) -> None:
+        """`tables` are where everything is that views may read, by name; `target` tells where a view is to be."""
+        self._stored = {name: sql_name(one) for name, one in tables.items()}
+        self._target = target
+        self._spark = spark
+
+    def address(self, view: str) -> str:
+        return sql_name(self._target(view))
+
+    def judge(self, views: Sequence[View]) -> Mapping[str, str]:
+        if not views:
+            return {}  # no session is started for nothing
+        session, known = isolated(self._spark()), {view.name: view for view in views}
+
+        def problem(view: View) -> str | None:
+            try:
+                with _translated(view.name):
+                    _ = session.sql(JUDGE.format(query=expanded(view, known, self._stored))).schema
+            except ViewFailed as failed:
+                return failed.reason
+            return None
+
+        return judged(views, self._stored, problem)
+
+    def make(self, view: View) -> None:
+        stored = {read: self._stored.get(read) or self.address(read) for read in view.reads}
+        with _translated(view.name):
+            session = isolated(self._spark())
+            session.sql(MAKE.format(view=self.address(view.name), query=over(view, stored))).collect()
+
+    def drop(self, view: str, address: str) -> None:
+        with _translated(view):
+            isolated(self._spark()).sql(DROP.format(view=address)).collect()
+
+
+def _translated(view: str) -> AbstractContextManager[None]:
+    """Whatever Spark raises, as the error of this view."""
+    return translating(
+        lambda: ViewFailed(view=view, reason="others were changing what it reads"),
+        lambda reason: ViewFailed(view=view, reason=reason),
+        table=view,
+    )

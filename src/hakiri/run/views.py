@@ -1,0 +1,278 @@
+"""Views follow their tables: judged before they replace another, made after all landings, noted (docs/adr/0090)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from hakiri.catalog.port import Catalog
+from hakiri.errors import Bug, CursorMoved, HakiriError, ViewFailed, ViewsMoved, ViewUnfit
+from hakiri.land.standing import carried
+from hakiri.land.views.port import Views
+from hakiri.model.chunk import TableKey
+from hakiri.model.view import MadeView, View, in_order
+from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint_views
+from hakiri.plan.views import ViewChange, ViewFacts, ViewVerb, plan_views
+from hakiri.run.equipment import Equipment
+from hakiri.run.errand import new_run
+from hakiri.run.journal import EventKind, Journal
+from hakiri.run.retry import Backoff, persist
+from hakiri.run.stopping import Stop
+from hakiri.spec.pipeline import PipelineSpec, RetrySpec
+from hakiri.spec.read import Project
+
+LEDGER = TableKey("/views", "made")
+"""The note of all views that were made, among the catalog's cursors; no pipeline has a `/` in its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewsResult:
+    """What became of a project's views."""
+
+    run: str = ""
+    done: tuple[ViewChange, ...] = ()
+    waiting: tuple[ViewChange, ...] = ()
+    errors: tuple[HakiriError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectViews:
+    """The views of a project, and where they are kept."""
+
+    project: Project
+    shelf: Views
+
+    def changes(self, catalog: Catalog | None) -> tuple[ViewChange, ...]:
+        """What there is to do about them. Raises CatalogError."""
+        return change_views(gather_views(self.project, catalog), self.shelf)
+
+    def apply(self, parts: Equipment, *, stop: Stop) -> ViewsResult:
+        """Do it, as `apply_views` does."""
+        return apply_views(parts, self.project, self.shelf, stop=stop)
+
+
+def gather_views(project: Project, catalog: Catalog | None) -> ViewFacts:
+    """The project's views, those that were made, and which of the tables they read have landed. Changes nothing.
+
+    `catalog` is None where there is none yet. Raises CatalogError.
+    """
+    made = made_views(catalog) if catalog else {}
+    if not project.views:
+        return ViewFacts(made=made)
+    specs = [one.spec for one in project.pipelines.values()]
+    landed = frozenset(_landed(catalog, specs)) if catalog else frozenset[str]()
+    return ViewFacts(project.views, project.refreshed, made, landed)
+
+
+def made_views(catalog: Catalog) -> dict[str, MadeView]:
+    """The views that were made, each after those that it read then. Raises CatalogError."""
+    return _Notes(catalog).read()
+
+
+def change_views(facts: ViewFacts, shelf: Views) -> tuple[ViewChange, ...]:
+    """What there is to do about views, in its order."""
+    return plan_views(facts, {view.name: shelf.address(view.name) for view in facts.wanted})
+
+
+def apply_views(
+    parts: Equipment, project: Project, shelf: Views, *, stop: Stop, sealed: Fingerprint | None = None
+) -> ViewsResult:
+    """Bring the project's views to where its files want them. Never raises for what goes wrong: the result has it.
+
+    A view that does not fit stays as it was, whatever its file says. A repeat does what has come since, which may be
+    nothing.
+    """
+
+    def attempt() -> ViewsResult:
+        facts = gather_views(project, parts.catalog)
+        if sealed is not None:
+            check_unmoved(sealed.views, fingerprint_views(facts))
+        return _Renewal(parts, facts, shelf).carry_out()
+
+    if stop.is_asked:
+        return ViewsResult()
+    try:
+        return persist(attempt, backoff=Backoff.of(RetrySpec()), clock=parts.clock, stop=stop, told=lambda *_: None)
+    except HakiriError as error:
+        return ViewsResult(errors=(error,))
+    except Exception as unforeseen:  # noqa: BLE001 what has landed is told all the same
+        return ViewsResult(errors=(Bug(kind=type(unforeseen).__name__, detail=str(unforeseen)),))
+
+
+def _landed(catalog: Catalog, specs: Iterable[PipelineSpec]) -> Iterator[str]:
+    for spec in specs:
+        for table in spec.tables:
+            if carried(catalog.landings(TableKey(spec.id, table.name))) is not None:
+                yield spec.landed_name(table)
+
+
+class _Renewal:
+    """One look at a project's views, and what follows from it."""
+
+    def __init__(self, parts: Equipment, facts: ViewFacts, shelf: Views) -> None:
+        self._parts = parts
+        self._facts = facts
+        self._shelf = shelf
+        self._made = dict(facts.made or {})
+        self._notes = _Notes(parts.catalog)
+        self._errors: list[HakiriError] = []
+
+    def carry_out(self) -> ViewsResult:
+        """Judge, make, drop, note. Raises CatalogError, ViewsMoved and what ends a session."""
+        changes = change_views(self._facts, self._shelf)
+        waiting = tuple(change for change in changes if change.waits_for)
+        verdict = _Verdict(self._facts, self._shelf, [change.view for change in changes if not change.waits_for])
+        verdict.reach()
+        wanted = {view.name: view for view in self._facts.wanted}
+        self._errors += [
+            ViewUnfit(view=name, reason=reason, is_kept=name in verdict.kept) for name, reason in verdict.unfit.items()
+        ]
+        todo = [change for change in changes if change.view in verdict.accepted]
+        if not todo and not self._errors:
+            return ViewsResult(waiting=waiting)
+        run = new_run(self._parts.clock)
+        with Journal(self._parts.journals, run=run, pipeline=LEDGER.pipeline, clock=self._parts.clock) as journal:
+            self._note_intent(todo, wanted, run)
+            done = tuple(change for change in todo if self._do(change, wanted, journal))
+            self._notes.write(self._made)
+            for error in self._errors:
+                _tell(journal, error)
+        return ViewsResult(run, done, waiting, tuple(self._errors))
+
+    def _note_intent(self, todo: list[ViewChange], wanted: Mapping[str, View], run: str) -> None:
+        """What is about to be made somewhere is noted before: a crash leaves no view that nobody would drop."""
+        if self._notes.read() != self._made:
+            raise ViewsMoved
+        for change in todo:
+            if change.verb is not ViewVerb.DROP:
+                view, address = wanted[change.view], self._shelf.address(change.view)
+                before = self._made.get(change.view)
+                if before and before.address != address:
+                    self._shelf.drop(change.view, before.address)  # while the note still says where it is
+                self._made[change.view] = MadeView(view, address, run, is_whole=not address)
+        if any(not one.is_whole for one in self._made.values()):
+            self._notes.write(self._made)
+
+    def _do(self, change: ViewChange, wanted: Mapping[str, View], journal: Journal) -> bool:
+        try:
+            if change.verb is ViewVerb.DROP:
+                self._shelf.drop(change.view, self._made[change.view].address)
+                del self._made[change.view]
+            else:
+                self._shelf.make(wanted[change.view])
+                self._made[change.view] = replace(self._made[change.view], is_whole=True)
+        except ViewFailed as failed:
+            self._errors.append(failed)
+            return False
+        journal.record(EventKind.VIEW_CHANGED, view=change.view, change=change.verb.value)
+        return True
+
+
+def _tell(journal: Journal, error: HakiriError) -> None:
+    view = error.view if isinstance(error, ViewUnfit | ViewFailed) else ""
+    journal.record(EventKind.VIEW_FAILED, view=view, code=error.code, message=error.message())
+
+
+@dataclass
+class _Verdict:
+    """Which changes leave every view that works working."""
+
+    facts: ViewFacts
+    shelf: Views
+    changed: list[str]
+    unfit: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> set[str]:
+        return set(self.changed) - set(self.unfit)
+
+    @property
+    def kept(self) -> dict[str, View]:
+        """The views that stay as they were made."""
+        made = self.facts.made or {}
+        return {name: one.view for name, one in made.items() if one.is_whole and name not in self.accepted}
+
+    def reach(self) -> None:
+        """Hold back, one after the other, each change after which some view would not fit."""
+        while True:
+            world = self._world()
+            wrong = dict(self._missing(world)) or dict(self.shelf.judge(in_order(world.values())))
+            blamed = {held: why for name, reason in wrong.items() for held, why in self._blame(name, reason, world)}
+            self.unfit |= blamed
+            if not blamed:
+                self.unfit |= wrong  # nothing of ours has changed: the tables have
+                return
+
+    def _world(self) -> dict[str, View]:
+        """The views as they would be after the changes that are not held back; none of those that wait."""
+        return {**self.kept, **{view.name: view for view in self.facts.wanted if view.name in self.accepted}}
+
+    def _missing(self, world: Mapping[str, View]) -> Iterator[tuple[str, str]]:
+        """Views over others that would not be there."""
+        views = ({view.name for view in self.facts.wanted} | set(self.facts.made or {})) - self.facts.refreshed
+        for view in world.values():
+            for read in view.reads:
+                if read in views and read not in world:
+                    yield view.name, f"it reads the view `{read}`, which is not there"
+
+    def _blame(self, name: str, reason: str, world: Mapping[str, View]) -> Iterator[tuple[str, str]]:
+        """The changes to hold back, so that this view is as it was: its own, else those below it."""
+        if name in self.accepted:
+            yield name, reason
+            return
+        before = f"the view `{name}` would not fit any more: {reason}"
+        gone = [read for read in world[name].reads if read not in world and read in self.accepted]
+        yield from ((below, before) for below in (*gone, *_views_below(world[name], world)) if below in self.accepted)
+
+
+def _views_below(view: View, views: Mapping[str, View]) -> Iterator[str]:
+    for read in view.reads:
+        if read in views:
+            yield read
+            yield from _views_below(views[read], views)
+
+
+class _Notes:
+    """The views that were made, as one note: whoever writes it has seen the one before."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._last: tuple[int, str] = (0, "")
+
+    def read(self) -> dict[str, MadeView]:
+        noted = self._catalog.cursor(LEDGER)
+        self._last = (noted.landing, noted.value) if noted else (0, "")
+        return _from_text(noted.value) if noted else {}
+
+    def write(self, made: Mapping[str, MadeView]) -> None:
+        """Note the views. Raises ViewsMoved when another run has noted others since this one read them."""
+        number, before = self._last
+        text = _to_text(made)
+        if text == before:
+            return
+        try:
+            self._catalog.advance_cursor(LEDGER, text, landing=number + 1)
+        except CursorMoved as moved:
+            raise ViewsMoved from moved
+        self._last = (number + 1, text)
+
+
+def _to_text(made: Mapping[str, MadeView]) -> str:
+    ordered = in_order(one.view for one in made.values())
+    return json.dumps([_plain(made[view.name]) for view in ordered], ensure_ascii=False)
+
+
+def _plain(made: MadeView) -> dict[str, object]:
+    view = made.view
+    told = {"view": view.name, "text": view.text, "reads": view.reads}
+    return {**told, "address": made.address, "run": made.run, "is_whole": made.is_whole}
+
+
+def _from_text(text: str) -> dict[str, MadeView]:
+    return {
+        one["view"]: MadeView(
+            View(one["view"], one["text"], tuple(one["reads"])), one["address"], one["run"], one["is_whole"]
+        )
+        for one in json.loads(text)
+    }
