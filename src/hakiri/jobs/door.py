@@ -73,7 +73,7 @@ def _plan(given: Parameters) -> int:
     wish = Wish(is_full_refresh=given.full_refresh, retries_failed=given.retry_failed)
     with _task(given) as (parts, spec, views, stop):
         result, shares = plan_step(parts, spec, wish=wish, max_workers=given.max_workers, stop=stop)
-        has_work = shares.has_work or bool(views.changes(parts.catalog))
+        has_work = shares.has_work or any(not one.waits_for for one in views.changes(parts.catalog))
     if exit_code([result]):
         return _end(result)
     values = {
