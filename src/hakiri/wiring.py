@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from hakiri.catalog.open import CatalogSettings, DeltaPath, DeltaTables, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
+from hakiri.engine.databricks import is_runtime
 from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import find_java
 from hakiri.engine.probe import STEPS, probe
@@ -287,7 +289,12 @@ def tables_root(project: Project) -> str:
 
 
 def journals(project: Project) -> Path:
-    """Where runs keep their journals: with the tables, or beside the manifests where a store holds the tables."""
+    """Where runs keep their journals: with the tables, or beside the manifests where a store holds the tables.
+
+    In a Databricks runtime on the driver's own disk: a journal grows, and volumes let no file do that.
+    """
+    if is_runtime():
+        return Path(tempfile.gettempdir()) / "hakiri" / project.spec.project.name / "journal"
     is_stored = "://" in project.spec.context.path
     return (project.root.absolute() / ".hakiri" if is_stored else _context_folder(project)) / "journal"
 

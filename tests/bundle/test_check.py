@@ -157,7 +157,17 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
     ),
     "the same place, spelt out": (watching("/Volumes/main/hakiri/context/in/"), LocationAdrift, "renames"),
     "a key that no job has": (set_job(retries=3), BundleUnreadable, "retries"),
-    "a value of another kind": (set_job(max_concurrent_runs="many"), BundleUnreadable, "the job `hakiri_shop`"),
+    "a value of another kind": (set_job(max_concurrent_runs="many"), BundleUnreadable, "`resources.jobs.hakiri_shop`"),
+    "a volume of a kind that there is not": (
+        lambda bundle: bundle.resources["volumes"]["context"].update(volume_type="LENT"),
+        BundleUnreadable,
+        "`resources.volumes.context`",
+    ),
+    "a key that no schema has": (
+        lambda bundle: bundle.resources["schemas"]["state"].update(owner="me"),
+        BundleUnreadable,
+        "owner",
+    ),
 }
 
 

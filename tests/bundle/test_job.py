@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ import yaml
 
 from bundle.bundles import PROJECT, REPO, faults, read, repo_files, task
 from cli.conftest import Hakiri, hakiri
+from hakiri.bundle.job import all_tasks
 from hakiri.errors import BundleUnreadable, ScheduleUnfit
+from hakiri.jobs.parameters import parse
 from projects import MakeProject
 
 __all__ = ["hakiri"]
@@ -80,6 +83,17 @@ def test_a_node_type_gives_the_tasks_clusters_of_their_own(make_project: MakePro
     assert bundle.jobs["hakiri_shop"]["job_clusters"][0]["new_cluster"]["node_type_id"] == "i3.xlarge"
     assert task(bundle, "hakiri_shop", "extract_worker")["libraries"] == [{"whl": "dist/*.whl"}]
     assert faults(root) == []
+
+
+def test_every_task_is_given_what_its_entry_point_takes(make_project: MakeProject) -> None:
+    filled = {"full_refresh": "true", "retry_failed": "false", "resumed": "true", "max_workers": "3", "retention": "7d"}
+    jobs = read(make_project(repo_files())).jobs
+    wheels = [one["python_wheel_task"] for job in jobs.values() for one in all_tasks(job) if "python_wheel_task" in one]
+    tasks = [wheel for wheel in wheels if wheel["entry_point"] != "hakiri"]
+    assert len(tasks) == 7
+    for wheel in tasks:
+        arguments = [filled.get(re.split(r"[.}]", text.rstrip("}"))[-1], text) for text in wheel["parameters"]]
+        assert parse(wheel["entry_point"], [one.replace("${var.", "x").rstrip("}") for one in arguments]).project
 
 
 def test_a_catalog_on_postgres_brings_its_driver(make_project: MakeProject) -> None:

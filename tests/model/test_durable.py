@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from hakiri.model.durable import sync
 from power import Disk, trace
 
 BOTH_NAMES = {"a/b/file": b"words", "new": b"words"}
@@ -66,3 +69,26 @@ def files_below(root: Path) -> dict[str, bytes]:
 )
 def test_what_is_left(tmp_path: Path, what: str, left: dict[str, bytes]) -> None:
     assert left_by(what, tmp_path) == left
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.EBADF])
+def test_a_mounted_store_that_cannot_sync_folders_is_taken_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(_descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    sync(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=os.strerror(number)):
+        sync(tmp_path / "file")
+
+
+def test_a_folder_that_cannot_be_written_is_no_such_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        sync(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,13 @@ def test_the_manifest_can_say_so_itself(make_project: MakeProject) -> None:
     settings, project = read(make_project({"hakiri.toml": text}))
     assert place(project).target == NamedTarget(("lake", "public_users"))
     assert wiring.catalog_settings(settings, project) == DeltaTables("state")
+
+
+def test_a_journal_that_grows_is_kept_out_of_volumes(
+    make_project: MakeProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, project = read(make_project({"hakiri.toml": PROJECT}))
+    moved = relocate(project, path="/Volumes/main/lake/context")
+    assert wiring.journals(moved) == Path("/Volumes/main/lake/context/journal")
+    monkeypatch.setenv("DATABRICKS_RUNTIME_VERSION", "17.3")
+    assert wiring.journals(moved) == Path(tempfile.gettempdir()) / "hakiri/test/journal"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from databricks.bundles.jobs import Job
+from databricks.bundles.schemas import Schema
+from databricks.bundles.volumes import Volume
 
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.job import PLANNED_VALUES, Document, all_tasks
@@ -26,6 +28,11 @@ from hakiri.errors import (
 )
 from hakiri.spec.schedule import check_timezone
 
+_SHAPES: dict[str, Callable[[Any], object]] = {
+    "jobs": Job.from_dict,
+    "schemas": Schema.from_dict,
+    "volumes": Volume.from_dict,
+}
 _TOLD = {"hakiri-plan": PLANNED_VALUES}
 """What entry points tell the tasks after them."""
 _RUN_FACTS = frozenset(("job", "task", "tasks", "workspace", "backfill"))
@@ -39,9 +46,9 @@ def check(bundle: Bundle) -> Iterator[BundleError]:
     """Everything that is wrong with the bundle, as far as that can be told without a workspace."""
     for kind, found in bundle.resources.items():
         for name, resource in found.items():
+            yield from _check_shape(kind, name, resource)
             yield from _check_substitutions(bundle, f"{kind}.{name}", resource)
     for name, job in bundle.jobs.items():
-        yield from _check_shape(name, job)
         yield from _check_start(bundle, name, job)
         yield from _check_graph(name, job)
         for task in all_tasks(job):
@@ -51,11 +58,14 @@ def check(bundle: Bundle) -> Iterator[BundleError]:
     yield from _check_scopes(bundle)
 
 
-def _check_shape(name: str, job: Document) -> Iterator[BundleError]:
+def _check_shape(kind: str, name: str, resource: Document) -> Iterator[BundleError]:
+    if kind not in _SHAPES:
+        return
     try:
-        Job.from_dict(job)  # type: ignore[arg-type]
+        _SHAPES[kind](resource)
     except (ValueError, TypeError) as wrong:
-        yield BundleUnreadable(file=f"the job `{name}`", reason=" ".join(str(wrong.__cause__ or wrong).split()))
+        reason = " ".join(str(wrong.__cause__ or wrong).split())
+        yield BundleUnreadable(file=f"`resources.{kind}.{name}`", reason=reason)
 
 
 def _check_start(bundle: Bundle, name: str, job: Document) -> Iterator[BundleError]:

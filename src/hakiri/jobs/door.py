@@ -27,28 +27,28 @@ from hakiri.wiring import close_engine, collect_leavings, equipment, log_folder,
 
 def plan() -> None:
     """`hakiri-plan`: add what is new at the source to the catalog, and tell the later tasks what there is to do."""
-    _leave(_plan, "hakiri-plan", ("pipeline", "full_refresh", "retry_failed", "max_workers"))
+    _leave(_plan, "hakiri-plan")
 
 
 def extract() -> None:
     """`hakiri-extract`: read chunks until none is left, beside any number of others that do the same."""
-    _leave(_extract, "hakiri-extract", ("pipeline",))
+    _leave(_extract, "hakiri-extract")
 
 
 def land() -> None:
     """`hakiri-land`: land what was read, and fail for whatever was left undone."""
-    _leave(_land, "hakiri-land", ("pipeline", "full_refresh", "resumed"))
+    _leave(_land, "hakiri-land")
 
 
 def maintain() -> None:
     """`hakiri-maintain`: remove what attempts that did not win have left behind, and archive old chunks."""
-    _leave(_maintain, "hakiri-maintain", ("retention",))
+    _leave(_maintain, "hakiri-maintain")
 
 
-def run(task: Callable[[Parameters], int], program: str, takes: Sequence[str], arguments: Sequence[str]) -> int:
+def run(task: Callable[[Parameters], int], program: str, arguments: Sequence[str]) -> int:
     """Run a task with these arguments and return its exit code."""
     try:
-        return task(parse(program, arguments, takes=takes))
+        return task(parse(program, arguments))
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 0
     except HakiriError as error:
@@ -57,9 +57,9 @@ def run(task: Callable[[Parameters], int], program: str, takes: Sequence[str], a
         return _report(as_bug(unforeseen, log_folder()))
 
 
-def _leave(task: Callable[[Parameters], int], program: str, takes: Sequence[str]) -> None:
+def _leave(task: Callable[[Parameters], int], program: str) -> None:
     """Return for success: a job runner takes any exit, even one with 0, for a failure."""
-    code = run(task, program, takes, sys.argv[1:])
+    code = run(task, program, sys.argv[1:])
     if code:
         sys.exit(code)
 

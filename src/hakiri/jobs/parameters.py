@@ -27,10 +27,10 @@ class Parameters:
     retention: str = "7d"
 
 
-def parse(program: str, arguments: Sequence[str], *, takes: Sequence[str]) -> Parameters:
-    """The parameters of a program that takes these. Leaves with 2 where they are not right, as any program does."""
+def parse(program: str, arguments: Sequence[str]) -> Parameters:
+    """What a program was told. Leaves with 2 where that is not right, as any program does."""
     parser = ArgumentParser(prog=program, allow_abbrev=False)
-    for name in ("project", "context", "tables", "state", "secret_scope", *takes):
+    for name in (*_OF_ALL, *_OF_EACH[program]):
         kind, told = _KINDS[name]
         flag = f"--{name.replace('_', '-')}"
         if name in _NEEDED:
@@ -58,6 +58,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
+_OF_ALL = ("project", "context", "tables", "state", "secret_scope")
+_OF_EACH = {
+    "hakiri-plan": ("pipeline", "full_refresh", "retry_failed", "max_workers"),
+    "hakiri-extract": ("pipeline",),
+    "hakiri-land": ("pipeline", "full_refresh", "resumed"),
+    "hakiri-maintain": ("retention",),
+}
 _NEEDED = ("project", "pipeline")
 _DEFAULTS = Parameters(project=Path())
 _KINDS: dict[str, tuple[Callable[[str], Any], str]] = {

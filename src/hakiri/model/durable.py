@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
+_NO_FOLDERS = (errno.EBADF, errno.EINVAL, errno.ENOTSUP)
+
 
 def sync(path: Path) -> None:
-    """Return when the file's content, or the folder's list of names, survives a power cut. A repeat is harmless."""
+    """Return when the file's content, or the folder's list of names, survives a power cut. A repeat is harmless.
+
+    A mounted store that cannot sync folders keeps no list of names apart from its files.
+    """
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as failure:
+        if failure.errno not in _NO_FOLDERS or not path.is_dir():
+            raise
     finally:
         os.close(descriptor)
 
