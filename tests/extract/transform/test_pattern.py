@@ -75,6 +75,14 @@ def test_a_pattern_that_comes_from_rows_is_refused(call: str) -> None:
         plan_of(f'df.select(pl.col("s").str.{call})')
 
 
+def test_a_path_into_json_does_not_look_into_everything_again_and_again() -> None:
+    plan_of('df.select(pl.col("j").str.json_path_match("$..a..b"))')
+    with pytest.raises(Refusal, match="more than 3"):
+        plan_of('df.select(pl.col("j").str.json_path_match("$..*..*..*..*.x"))')
+    with pytest.raises(Refusal, match="does not stand in the plan"):
+        plan_of('df.select(pl.col("j").str.json_path_match(pl.col("s")))')
+
+
 def test_plain_text_may_be_anything() -> None:
     made = reshape_of(
         'df.select(a=pl.col("s").str.contains("{9999}{9999}", literal=True),'

@@ -19,7 +19,7 @@ from hakiri.extract.transform.grammar import (
     SET_FUNCTIONS,
     WIDE_FUNCTIONS,
 )
-from hakiri.extract.transform.pattern import wrong_pattern
+from hakiri.extract.transform.pattern import wrong_path, wrong_pattern
 from hakiri.extract.transform.shape import Named, Refusal, opened, require
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.transform import (
@@ -218,6 +218,8 @@ def _wrong_pattern(inputs: list[Any], function: Any) -> str | None:
             return None
         case {"Contains": {"literal": True}} | {"Find": {"literal": True}} | {"Replace": {"literal": True}}:
             return None
+        case "JsonPathMatch":
+            return wrong_path(inputs[1]) if len(inputs) > 1 else "is without a path"
         case {"ExtractGroups": {"pat": pattern}}:
             return wrong_pattern(pattern)
         case _:

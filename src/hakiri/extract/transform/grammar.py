@@ -269,6 +269,7 @@ SET_FUNCTIONS = frozenset({"Boolean.IsIn", "Replace", "ReplaceStrict", "StringEx
 WIDE_FUNCTIONS = frozenset({"StringExpr.PadStart", "StringExpr.PadEnd", "StringExpr.ZFill"})
 
 PATTERN_FUNCTIONS = frozenset(
-    f"StringExpr.{word}" for word in "Contains Find CountMatches Extract ExtractAll ExtractGroups Replace".split()
+    f"StringExpr.{word}"
+    for word in "Contains Find CountMatches Extract ExtractAll ExtractGroups Replace JsonPathMatch".split()
 )
-"""What takes a pattern, unless it says that it is plain text."""
+"""What takes a pattern or a path, unless it says that it is plain text."""

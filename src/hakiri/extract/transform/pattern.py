@@ -7,6 +7,7 @@ from typing import Any
 
 MAX_WEIGHT = 2_000
 """As many places as a pattern may be in at once, each of which is looked at for each character of a text."""
+MAX_DESCENTS = 3
 
 _FLAGS = re.compile(r"\(\?[a-zA-Z-]*x[a-zA-Z-]*[:)]")
 _ESCAPE = re.compile(r"\\(?:[pPxuU]\{[^}]*\}|.)", re.DOTALL)
@@ -27,6 +28,17 @@ def wrong_pattern(pattern: Any) -> str | None:
             return None
         case _:
             return "has a pattern that does not stand in the plan: `literal=True` takes a column as plain text"
+
+
+def wrong_path(path: Any) -> str | None:
+    """What is wrong with a path into JSON: each `..` looks into everything that the one before has found."""
+    match path:
+        case {"Literal": {"Scalar": {"String": str(text)}}}:
+            return f"has a path with more than {MAX_DESCENTS} `..`" if text.count("..") > MAX_DESCENTS else None
+        case {"Literal": {"Scalar": {"Null": _}}}:
+            return None
+        case _:
+            return "has a path that does not stand in the plan"
 
 
 def weight_of(pattern: str) -> int:
