@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import hakiri
 from extract.transform.modules import FILE, PLACE, answering, component, module, reshape, saying, wrapped
 from extract.transform.operations import plan_of
 from hakiri.errors import (
@@ -74,6 +76,13 @@ def test_an_executor_without_wasmtime_says_so(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("hakiri.extract.transform.component.find_spec", lambda _: None)
     with pytest.raises(ComponentFailed, match="not installed where chunks are read"):
         made.open()
+
+
+def test_the_example_was_built_from_its_source() -> None:
+    fixtures, wit = EXAMPLE.parent, Path(hakiri.__file__).parent / "extract/transform/wit/connector.wit"
+    sources = [fixtures / "plain_text/Cargo.toml", fixtures / "plain_text/src/lib.rs", wit]
+    made_of = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    assert (fixtures / "plain_text.source").read_text().strip() == made_of, "run fixtures/components/build"
 
 
 def test_what_a_component_cannot_take_shows_before_anything_is_read() -> None:
