@@ -18,6 +18,7 @@ PLACE = Place("hakiri.toml", 7)
 FILE = "components/a.wasm"
 ECHO = "(call $answer (i32.const 0) (local.get $at) (local.get $length))"
 _AT = 1024
+_WRAPPED = b"\0asm\x0d\x00\x01\x00"
 
 _MODULE = """
 (module
@@ -53,6 +54,17 @@ def module(*, prepare: str = ECHO, apply: str = ECHO, pages: int = 33, **parts: 
     """A component that gives back what it is given, or does what is said here."""
     rest = {"realloc": "", "imports": "", "extra": "", **parts}
     return bytes(wat2wasm(_MODULE.format(prepare=prepare, apply=apply, pages=pages, **rest)))
+
+
+def wrapped(*modules: bytes) -> bytes:
+    """A component around modules, or around other components."""
+    parts = (bytes([4 if one.startswith(_WRAPPED) else 1]) + _leb128(len(one)) + one for one in modules)
+    return _WRAPPED + b"".join(parts)
+
+
+def _leb128(number: int) -> bytes:
+    low, rest = number & 0x7F, number >> 7
+    return bytes([low | 0x80]) + _leb128(rest) if rest else bytes([low])
 
 
 def answering(schema: pa.Schema, *answers: bytes) -> bytes:

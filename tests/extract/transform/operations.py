@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from hakiri.errors import Place
+from hakiri.extract.transform.read import write_transform
 from hakiri.extract.transform.record import RecordedFrame
 from hakiri.extract.transform.reshape import Placed, Reshape
-from hakiri.spec.transform import TransformPlan
+from hakiri.spec.transform import CompiledTransform, TransformPlan
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "transforms"
 
@@ -49,6 +52,28 @@ def plan_of(python: str) -> TransformPlan:
     frame = eval(python, {"df": RecordedFrame(), "pl": pl, "hk": hk})  # noqa: S307 lines of our own fixture
     assert isinstance(frame, RecordedFrame)
     return frame.plan()
+
+
+def document(plan: TransformPlan) -> dict[str, Any]:
+    """The plan as its file has it."""
+    made = CompiledTransform(
+        pipeline_id="p",
+        engine="polars",
+        engine_version=pl.__version__,
+        source_lang="python",
+        source_hash=f"sha256:{'0' * 64}",
+        plan=plan,
+    )
+    found: dict[str, Any] = json.loads(write_transform(made))
+    return found
+
+
+def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a tree."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from paths(one, (*path, key))
 
 
 def reshape_of(*lines: str, table: str = "things") -> Reshape:

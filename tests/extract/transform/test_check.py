@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,34 +13,31 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extract.transform.operations import FIXTURES, OPERATIONS, PEOPLE, ROWS, as_stream, hostile_plan, plan_of
+from extract.transform.operations import (
+    FIXTURES,
+    OPERATIONS,
+    PEOPLE,
+    ROWS,
+    as_stream,
+    document,
+    hostile_plan,
+    paths,
+    plan_of,
+)
 from hakiri.errors import HakiriError, Place, TransformRefused, TransformUnfit, render
-from hakiri.extract.transform.read import read_transform, write_transform
+from hakiri.extract.transform.read import read_transform
 from hakiri.extract.transform.reshape import Placed, Reshape
 from hakiri.extract.transform.shape import Refusal
-from hakiri.spec.transform import CompiledTransform, TransformPlan
+from hakiri.spec.transform import CompiledTransform
 
+GUARDED = 13
 HOSTILE = FIXTURES / "hostile"
 EXPECTED: dict[str, dict[str, str]] = json.loads((HOSTILE / "expected.json").read_text())
 PAYLOADS = [json.loads(path.read_text()) for path in sorted(HOSTILE.glob("*function*.json"))]
-
-
-def document(plan: TransformPlan) -> dict[str, Any]:
-    made = CompiledTransform(
-        pipeline_id="p",
-        engine="polars",
-        engine_version=pl.__version__,
-        source_lang="python",
-        source_hash=f"sha256:{'0' * 64}",
-        plan=plan,
-    )
-    found: dict[str, Any] = json.loads(write_transform(made))
-    return found
 
 
 def read(value: Any) -> CompiledTransform:
@@ -114,13 +112,6 @@ SMALL = st.recursive(
 )
 
 
-def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in inner:
-        yield from paths(one, (*path, key))
-
-
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_mutated_plan_is_refused_or_holds_nothing_strange(data: st.DataObject) -> None:
@@ -150,16 +141,27 @@ def test_any_bytes_are_a_plan_or_an_error_of_ours(raw: bytes) -> None:
 
 def sealed_child(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     child = [sys.executable, str(Path(__file__).parent / "sealed_child.py"), *arguments]
-    return subprocess.run(child, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    quiet = {**os.environ, "RUST_BACKTRACE": "0"}  # Polars would open its own file to say where it stumbled
+    return subprocess.run(child, cwd=folder, env=quiet, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_the_seal_of_that_process_holds(tmp_path: Path) -> None:
     assert sealed_child(tmp_path, "--break").returncode == -signal.SIGSYS
 
 
+def test_the_guard_of_that_process_holds(tmp_path: Path) -> None:
+    assert sealed_child(tmp_path, "--unpickle").returncode == GUARDED
+
+
 def test_a_process_that_may_open_nothing_reads_binds_and_runs_every_plan(tmp_path: Path) -> None:
-    """The child dies on the spot (seccomp) when a plan makes it open a file, a socket or a program."""
+    """The child dies on the spot (seccomp) when a plan makes it open a file, a socket or a program.
+
+    So it does (an audit hook) when something is unpickled, imported or compiled. Mutated plans are among those it runs.
+    """
     ended = sealed_child(tmp_path)
     assert ended.returncode == 0, ended.stderr[-2000:]
-    assert "refused" in ended.stdout
+    counts = json.loads(ended.stdout)
+    assert counts["refused"] >= len(EXPECTED)
+    assert counts["ran"] == len(OPERATIONS)
+    assert counts["strange"] > 300
     assert list(tmp_path.iterdir()) == []

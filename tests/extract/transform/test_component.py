@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from extract.transform.modules import FILE, PLACE, answering, component, module, reshape, saying
+import hakiri
+from extract.transform.modules import FILE, PLACE, answering, component, module, reshape, saying, wrapped
 from extract.transform.operations import plan_of
 from hakiri.errors import (
     CapabilityUngranted,
@@ -61,6 +63,26 @@ def test_the_example_shows_markdown_as_a_reader_sees_it() -> None:
     assert [row["body_text"] for row in found] == ["It fails\nwith this input", None]
     assert made.keeps("id")
     assert not made.keeps("body")
+
+
+def test_a_component_may_come_in_its_wrapping() -> None:
+    assert reshape(wrapped(module())).open()(things(1)).rows.num_rows == 1
+    assert reshape(wrapped(wrapped(), module())).open()(things(1)).rows.num_rows == 1
+    assert reshape(wrapped(module())).digest == reshape(module()).digest
+
+
+def test_an_executor_without_wasmtime_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = reshape(module())
+    monkeypatch.setattr("hakiri.extract.transform.component.find_spec", lambda _: None)
+    with pytest.raises(ComponentFailed, match="not installed where chunks are read"):
+        made.open()
+
+
+def test_the_example_was_built_from_its_source() -> None:
+    fixtures, wit = EXAMPLE.parent, Path(hakiri.__file__).parent / "extract/transform/wit/connector.wit"
+    sources = [fixtures / "plain_text/Cargo.toml", fixtures / "plain_text/src/lib.rs", wit]
+    made_of = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    assert (fixtures / "plain_text.source").read_text().strip() == made_of, "run fixtures/components/build"
 
 
 def test_what_a_component_cannot_take_shows_before_anything_is_read() -> None:
@@ -154,7 +176,11 @@ REFUSED = {
     "nothing": (b"", ComponentRefused, "is not WebAssembly"),
     "no WebAssembly": (b"#!/bin/sh\n", ComponentRefused, "is not WebAssembly"),
     "cut off": (module()[:100], ComponentRefused, "is not WebAssembly"),
-    "a wrapped component": (b"\0asm\x0d\x00\x01\x00", ComponentRefused, "wrapped component"),
+    "a wrapping around nothing": (wrapped(), ComponentRefused, "several modules"),
+    "a wrapping around two": (wrapped(module(), module()), ComponentRefused, "several modules"),
+    "a wrapping around another": (wrapped(wrapped(module()), module()), ComponentRefused, "several modules"),
+    "a wrapping that is cut off": (wrapped(module())[:100], ComponentRefused, "is not WebAssembly"),
+    "a wrapping of nonsense": (wrapped() + b"\xff" * 20, ComponentRefused, "several modules"),
     "too large": (module() + b"\0" * MAX_MODULE_BYTES, ComponentRefused, "more than 8 MiB"),
     "without the interface": (b"\0asm\x01\x00\x00\x00", ComponentRefused, "has no function `hakiri:connector/"),
     "with shared memory": (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from hakiri.extract.transform import check, component, grammar, guest, network, read
+from hakiri.extract.transform import check, component, grammar, guest, network, pattern, read
 from hakiri.extract.transform.compile import compile_source
 from hakiri.extract.transform.record import FRAME_VERBS
 from hakiri.extract.transform.reshape import CHUNK_BYTES
@@ -42,6 +42,7 @@ def test_the_limits_and_the_verbs_are_those_of_the_code() -> None:
         f"({REFERENCE_BYTES >> 20} MiB at the most)",
         f"up to {CHUNK_BYTES >> 20} MiB of them",
         f"beyond {grammar.MAX_WIDTH:,} characters",
+        f"repeat more than {pattern.MAX_WEIGHT:,} things",
         f"{component.MAX_MODULE_BYTES >> 20} MiB at the most |",
         f"up to {component.APPLY_ROWS:,} rows or {component.APPLY_BYTES >> 20} MiB of them",
         f"over https, {network.MAX_REQUEST_BYTES >> 20} MiB each way",

@@ -14,10 +14,12 @@ from hakiri.extract.transform.grammar import (
     GRAMMAR,
     MAX_WIDTH,
     ONE_FUNCTIONS,
+    PATTERN_FUNCTIONS,
     ROW_FUNCTIONS,
     SET_FUNCTIONS,
     WIDE_FUNCTIONS,
 )
+from hakiri.extract.transform.pattern import wrong_path, wrong_pattern
 from hakiri.extract.transform.shape import Named, Refusal, opened, require
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.transform import (
@@ -196,15 +198,32 @@ def _check_step(step: Step, path: KeyPath) -> None:
 
 
 def _check_inputs(node: Any, path: KeyPath) -> None:
-    """Every function is of something; a number that decides how much text comes out stands in the plan."""
+    """Every function is of something; what decides how much text comes out, or is looked for, stands in the plan."""
     match node:
         case {"Function": {"input": inputs, "function": function}}:
             if not inputs:
                 raise Refusal("is of nothing", (*path, "Function", "input"))
-            if _function_name(function) in WIDE_FUNCTIONS and not _is_bounded(inputs[-1]):
+            name = _function_name(function)
+            if name in WIDE_FUNCTIONS and not _is_bounded(inputs[-1]):
                 raise Refusal(f"has to be padded to a number of up to {MAX_WIDTH:,}", (*path, "Function", "input"))
+            if name in PATTERN_FUNCTIONS and (reason := _wrong_pattern(inputs, function["StringExpr"])):
+                raise Refusal(reason, (*path, "Function", "input"))
     for key, inner in node.items() if isinstance(node, dict) else enumerate(node if isinstance(node, list) else ()):
         _check_inputs(inner, (*path, key))
+
+
+def _wrong_pattern(inputs: list[Any], function: Any) -> str | None:
+    match function:
+        case {"CountMatches": True}:
+            return None
+        case {"Contains": {"literal": True}} | {"Find": {"literal": True}} | {"Replace": {"literal": True}}:
+            return None
+        case "JsonPathMatch":
+            return wrong_path(inputs[1]) if len(inputs) > 1 else "is without a path"
+        case {"ExtractGroups": {"pat": pattern}}:
+            return wrong_pattern(pattern)
+        case _:
+            return wrong_pattern(inputs[1]) if len(inputs) > 1 else "is without a pattern"
 
 
 def _is_bounded(width: Any) -> bool:

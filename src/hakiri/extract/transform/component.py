@@ -21,6 +21,7 @@ from hakiri.errors import (
     RuntimeMissing,
 )
 from hakiri.extract.landing_types import to_landing
+from hakiri.extract.transform.unwrap import unwrapped
 from hakiri.spec.component import ComponentSpec
 
 MAX_MODULE_BYTES = 8 << 20
@@ -57,14 +58,21 @@ def read_component(raw: bytes, spec: ComponentSpec, place: Place) -> Component:
     if len(raw) > MAX_MODULE_BYTES:
         reason = f"has more than {MAX_MODULE_BYTES >> 20} MiB"
         raise ComponentRefused(place=place, file=spec.component, reason=reason)
+    module = unwrapped(raw)
+    if module is None:
+        reason = "is put together of several modules, which is not done here"
+        raise ComponentRefused(place=place, file=spec.component, reason=reason, advice=_ONE_MODULE)
     from hakiri.extract.transform.guest import Unfit, compiled, imports_of
 
     try:
-        code = compiled(raw)
+        code = compiled(module)
     except Unfit as unfit:
         raise ComponentRefused(place=place, file=spec.component, reason=unfit.reason, advice=unfit.advice) from unfit
     _require_grants(imports_of(code), spec, place)
-    return Component(spec, raw, code)
+    return Component(spec, module, code)
+
+
+_ONE_MODULE = "name the module that `cargo build` makes; WASI and what JavaScript or Python become take several"
 
 
 def _require_grants(asked: list[str], spec: ComponentSpec, place: Place) -> None:
@@ -89,12 +97,14 @@ class Applying:
     """A component at work on one chunk. It may remember what it has seen of it."""
 
     def __init__(self, component: Component, table: str) -> None:
-        from hakiri.extract.transform.guest import Guest, Limits
-        from hakiri.extract.transform.network import Network
-
         spec = component.spec
         self._spec = spec
         self._table = table
+        if find_spec("wasmtime") is None:
+            raise self._failed("the Wasmtime that runs it is not installed where chunks are read: `hakiri[wasm]`")
+        from hakiri.extract.transform.guest import Guest, Limits
+        from hakiri.extract.transform.network import Network
+
         self._prepared: tuple[pa.Schema, pa.Schema] | None = None
         limits = Limits(spec.memory_mib << 20, spec.fuel, spec.timeout.total_seconds())
         with self._told():

@@ -267,3 +267,9 @@ SET_FUNCTIONS = frozenset({"Boolean.IsIn", "Replace", "ReplaceStrict", "StringEx
 """What looks a row up in its second argument, or its second and third: if those are columns, in all their rows."""
 
 WIDE_FUNCTIONS = frozenset({"StringExpr.PadStart", "StringExpr.PadEnd", "StringExpr.ZFill"})
+
+PATTERN_FUNCTIONS = frozenset(
+    f"StringExpr.{word}"
+    for word in "Contains Find CountMatches Extract ExtractAll ExtractGroups Replace JsonPathMatch".split()
+)
+"""What takes a pattern or a path, unless it says that it is plain text."""

@@ -42,7 +42,6 @@ _SIGNATURES = {
     f"{TRANSFORM}#apply": (2, 1),
     "cabi_realloc": (4, 1),
 }
-_WRAPPED = b"\0asm\x0d\x00\x01\x00"
 
 
 @dataclass
@@ -78,13 +77,10 @@ class Limits:
 
 
 def compiled(raw: bytes) -> bytes:
-    """The module as machine code of this kind of machine; a repeat takes it from the user's cache.
+    """A module as machine code of this kind of machine; a repeat takes it from the user's cache.
 
     Raises Unfit. Nothing of it runs.
     """
-    if raw.startswith(_WRAPPED):
-        advice = "name the module that the component wraps: what `cargo build` makes, before `wasm-tools component new`"
-        raise Unfit("is a wrapped component, and those are not run", advice)
     try:
         module = Module(_engine(is_cached=True), raw)
     except WasmtimeError as wrong:
