@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from flow.kills import EVERY, KILLS, MODES, Case, sample
+from flow.kills import EVERY, KILLS, MIRROR_KILLS, MODES, Case, sample
 from hakiri.model.boundary import Boundary, Stop
 
 PAGE = Path(__file__).parents[2] / "docs" / "landing.md"
+DEATHS = (*KILLS, *MIRROR_KILLS)
 BEGIN, END = "<!-- generated: python -m flow.landing_table -->", "<!-- generated until here -->"
 
 STAKES: dict[Boundary, tuple[str, str]] = {
@@ -38,7 +39,7 @@ STAKES: dict[Boundary, tuple[str, str]] = {
 def render() -> str:
     """The table, from the matrix as it is."""
     heads = ["killed after", "without", "there could be", *(f"`{mode}`" for mode in MODES)]
-    rows = [heads, ["---"] * len(heads), *(_row(kill) for kill in KILLS)]
+    rows = [heads, ["---"] * len(heads), *(_row(kill) for kill in DEATHS)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -49,7 +50,7 @@ def written(page: str) -> str:
 
 def _row(kill: Stop) -> list[str]:
     guarantees, otherwise = STAKES[kill.boundary]
-    again = f" ({kill.passing})" if sum(one.boundary is kill.boundary for one in KILLS) > 1 else ""
+    again = f" ({kill.passing})" if sum(one.boundary is kill.boundary for one in DEATHS) > 1 else ""
     return [f"`{kill.boundary}`{again}", guarantees, otherwise, *(_cell(kill, mode) for mode in MODES)]
 
 

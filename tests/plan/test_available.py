@@ -15,7 +15,6 @@ from plan.world import facts_of, rows_of, spec_of, survey_of
     ("asked", "feature"),
     [
         ({"quality": {"dataset_level": {"row_count": {"min": 1, "on_fail": "warn"}}}}, "quality.dataset_level"),
-        ({"load": {"mode": "cdc_mirror", "sequence_by": "id"}}, "load.mode = cdc_mirror"),
         ({"destination": {"connector": "elsewhere"}}, "destination.connector = elsewhere"),
         ({"destination": {"destination_writes_per_sec": 2}}, "destination.destination_writes_per_sec"),
     ],
