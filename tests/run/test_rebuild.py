@@ -86,14 +86,15 @@ def test_a_rebuild_that_was_cut_short_is_ended_by_the_next(rounds: Rounds) -> No
     assert rounds.carry_out() == []
 
 
-def test_a_number_that_only_the_quarantine_carries_is_not_used_again(rounds: Rounds) -> None:
-    """A landing whose rows were all set aside leaves no commit in the table itself."""
+@pytest.mark.parametrize("beside", ["quarantine", "tombstones"])
+def test_a_number_that_only_a_table_beside_carries_is_not_used_again(rounds: Rounds, beside: str) -> None:
+    """A landing whose rows were all set aside, or that was cut off after its tombstones, leaves none in the table."""
     rounds.put("a", "1")
     rounds.carry_out()
-    aside = TableKey("shop", "orders/quarantine")
+    aside = TableKey("shop", f"orders/{beside}")
     stamp = Stamp(app_id=app_id("test", aside), table=aside, number=2, chunks=(), runs=(), cursor="")
     write_deltalake(
-        str(rounds.table.with_name("orders_quarantine")),
+        str(rounds.table.with_name(f"orders_{beside}")),
         pa.table({"reason": ["bad"]}),
         commit_properties=CommitProperties(
             app_transactions=[Transaction(stamp.app_id, 2)], custom_metadata={"userMetadata": to_text(stamp, Tally())}
