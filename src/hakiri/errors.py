@@ -1968,7 +1968,7 @@ class NullKeys(LandError):
         return f"{self.rows} staged rows of `{self.table}` have no value in the key {named}; nothing was landed"
 
     def help(self) -> str:
-        return "quarantine them with a `not_null` rule, or choose another key"
+        return 'set them aside with `load.null_keys = "quarantine"`, or choose another key'
 
 
 @dataclass(eq=False, kw_only=True)

@@ -149,6 +149,10 @@ def test_an_unknown_key_comes_with_the_one_that_was_meant(make_project: MakeProj
         ('load = { pre_hook = { type = "webhook", url = "http://x.org" } }', "a webhook is an https:// address"),
         ('load = { pre_hook = { statement = "ANALYZE x" } }', "`load.pre_hook.type` is missing"),
         ('load = { pre_hook = [{ type = "sql", statement = "DROP x" }] }', "may not DROP"),
+        (
+            'load = { mode = "append", null_keys = "quarantine" }',
+            "`load.null_keys`: has no meaning for the load mode `append`",
+        ),
         ('schedule = "61 * * * *"', "`schedule`: not a cron expression: bad minute"),
         ('timezone = "Mars"', "is not a time zone"),
         ('secrets = ["a b"]', "a name as environment variables have it"),

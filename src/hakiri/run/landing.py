@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from hakiri.errors import CursorMoved, LandingHeld, LandingLost, SchemaMoved, StagedFileUnfit, StagedUnfit
+from hakiri.errors import CursorMoved, LandingHeld, LandingLost, NullKeys, SchemaMoved, StagedFileUnfit, StagedUnfit
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.durable import make_durable
 from hakiri.land.holding import holding
@@ -32,7 +32,7 @@ from hakiri.run.gather import landed_chunks
 from hakiri.run.history import Decision, last_decision
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind
-from hakiri.spec.load import LoadMode
+from hakiri.spec.load import LoadMode, NullKeyPolicy
 from hakiri.spec.pipeline import TableSpec
 from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
 from hakiri.stage.seal import verify
@@ -195,6 +195,12 @@ class TableLander:
         except (StagedUnfit, StagedFileUnfit) as unfit:
             self._read_again(landing, unfit)
             return None
+        except NullKeys as nulls:
+            # Staged before such rows were to be set aside, which is done while they are read.
+            if load_of(self._errand.spec, self._table).null_keys is not NullKeyPolicy.QUARANTINE:
+                raise
+            self._release(landing, landing.chunks, nulls.message())
+            return None
 
     def _carry_out(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed:
         equipment = self._errand.equipment
@@ -249,16 +255,21 @@ class TableLander:
         damaged = [key for key, state in states.items() if self._is_damaged(state)]
         if not is_unwritten or not damaged:
             raise unfit
-        self._catalog.abandon_landing(landing, unfit.message())
-        self._catalog.rewind(self._key, Window(), unfit.message(), statuses=[ChunkStatus.DONE], only=damaged)
+        self._release(landing, damaged, unfit.message())
+
+    def _release(self, landing: Landing, chunks: Sequence[ChunkKey], reason: str) -> None:
+        """Of a landing that wrote nothing, these chunks go back to be read."""
+        states = self._states(chunks)
+        self._catalog.abandon_landing(landing, reason)
+        self._catalog.rewind(self._key, Window(), reason, statuses=[ChunkStatus.DONE], only=chunks)
         self.has_reread = True
-        for key in damaged:
+        for key in chunks:
             self._errand.journal.record(
                 EventKind.CHUNK_RELEASED,
                 table=key.table,
                 chunk=key.chunk,
                 attempt=states[key].attempt,
-                reason=unfit.message(),
+                reason=reason,
             )
 
     def _is_damaged(self, state: ChunkState) -> bool:

@@ -22,7 +22,7 @@ _KEYS_OF_MODE = {
     LoadMode.APPEND: frozenset[str](),
     LoadMode.TRUNCATE: frozenset[str](),
     LoadMode.BLUE_GREEN: frozenset[str](),
-    LoadMode.UPSERT: frozenset({"upsert_key"}),
+    LoadMode.UPSERT: frozenset({"upsert_key", "null_keys"}),
     LoadMode.INCREMENTAL_WATERMARK: frozenset({"watermark_column"}),
     LoadMode.CDC_MIRROR: frozenset({"upsert_key", "sequence_by"}),
 }
@@ -103,7 +103,7 @@ def _check_loads(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
 
 
 def _check_unused_keys(load: LoadSpec, path: KeyPath, wrong: Wrong) -> Iterator[ManifestError]:
-    for key in ("upsert_key", "watermark_column", "sequence_by"):
+    for key in ("upsert_key", "null_keys", "watermark_column", "sequence_by"):
         if getattr(load, key) and key not in _KEYS_OF_MODE[load.mode]:
             yield wrong((*path, key), f"has no meaning for the load mode `{load.mode}`")
 
