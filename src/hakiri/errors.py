@@ -121,7 +121,8 @@ HakiriError
 │   ├── LandingTooLarge          HK810  more chunks than one commit can name
 │   ├── TableContended           HK811  other writers were faster every time (retried)
 │   ├── LandingFailed            HK812  nothing was landed (retried)
-│   └── ModeUnavailable          HK813  a load mode this release does not carry out
+│   ├── ModeUnavailable          HK813  a load mode this release does not carry out
+│   └── LayoutUnfit              HK860  a table that cannot be laid out as declared
 ├── HookError                    HK82x  what runs beside a landing
 │   ├── HookRefused              HK821  it asks for what it may not have
 │   ├── HookFailed               HK822  it ran, and trying again at once will not help
@@ -2054,6 +2055,20 @@ class ModeUnavailable(LandError):
 
 
 # --- hooks --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class LayoutUnfit(LandError):
+    """A declared layout that does not go with the table, or with its columns."""
+
+    code = "HK860"
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.table}` cannot be laid out as declared: {self.reason}"
+
+    def help(self) -> str:
+        return "change `partition_by` or `cluster_by` of the table; to partition it anew, delete it and read all again"
 
 
 @dataclass(eq=False, kw_only=True)

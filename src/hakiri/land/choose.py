@@ -7,6 +7,7 @@ from typing import Protocol
 
 from hakiri.errors import KeyMissing, ModeUnavailable, RenameUnfit, RowsUncounted, SchemaIncompatible
 from hakiri.land.adoptable import can_adopt
+from hakiri.land.layout import lacking, renamed_layout, require_fit, with_names
 from hakiri.land.modes.append import Overlap, append
 from hakiri.land.modes.truncate import truncate
 from hakiri.land.modes.upsert import upsert
@@ -34,15 +35,18 @@ _WIDENING = ("delta.enableTypeWidening", "true")
 def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     """The recipe for this table at this version.
 
-    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, KeyMissing, RowsUncounted or
-    LandingTooLarge.
+    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, LayoutUnfit, KeyMissing,
+    RowsUncounted or LandingTooLarge.
     """
     _require_whole(request)
     renames = {} if standing is None else _renames(request, standing.schema)
     stored = None if standing is None else standing.schema.renamed(renames)
     staged = [_staged(request, chunk) for chunk in request.chunks]
     agreement = _agree(request, stored, staged)
+    found = None if standing is None else renamed_layout(standing.layout, renames)
     steps = _steps(request, agreement.schema, stored)
+    require_fit(request.layout, found, agreement.schema, table=request.landing.table.table)
+    wanted = with_names(request.layout, agreement.schema)
     properties = _properties(request, agreement, standing)
     can_widen = _WIDENING in properties or (standing is not None and "typeWidening" in standing.features)
     return Recipe(
@@ -58,6 +62,7 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
         properties=properties,
         comment=request.comment,
         widens_in_place=can_widen and agreement.is_widening,
+        layout=wanted if standing is None else lacking(wanted, standing.layout, standing.schema),
         renames=renames,
         renames_in_place=_renames_in_place(request, standing),
     )

@@ -56,6 +56,9 @@ class Landed:
     """Of the chunks, `staged` being the rows that landed."""
     schema: Struct
     """The table's columns from then on."""
+    partition_by: tuple[str, ...] = ()
+    trailing: int = 0
+    """How many commits of ours lie right behind it."""
 
 
 def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
@@ -68,21 +71,23 @@ def land(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed:
     landing, name = request.landing, app_id(request.project, request.landing.table)
     since = request.since
     table = _open(request, spark)
+    is_shaped = False
     for _ in range(ATTEMPTS):
         standing = table.look(name, since)
         is_turn = turn(
             landing, standing, request.carried, is_sparse=request.is_sparse, accepts_loss=request.accepts_loss
         )
         if is_turn is Turn.REPLAY and standing:
-            return _replayed(request, table, since, standing)
+            return replace(_replayed(request, table, since, standing), partition_by=standing.layout.partition_by)
         recipe = choose(request, standing)
-        if recipe.renames:
+        if recipe.needs_shaping and not is_shaped:
             # Everything else is decided about the table as it is then.
-            _writer(request, table, spark).rename(recipe)
+            _writer(request, table, spark).shape(recipe)
+            is_shaped = not recipe.is_new and not recipe.renames
             continue
         landed = _carry_out(request, recipe, standing, table, spark)
         if landed is not None:
-            return landed
+            return replace(landed, partition_by=standing.layout.partition_by if standing else ())
     raise TableContended(table=landing.table.table, number=landing.number)
 
 
@@ -168,16 +173,17 @@ def _write(
 ) -> Landed:
     since = -1 if standing is None else standing.version
     failure: HakiriError | None = None
+    trailing = 0
     passing(Boundary.BEFORE_COMMIT)
     try:
-        writer.write(recipe, tally)
+        trailing = writer.write(recipe, tally)
     except (LandingFailed, TableContended, SessionLost, NotWritable) as error:
         failure = error
     passing(Boundary.AFTER_COMMIT)
     # An answer that was lost, and a number that Delta skipped without a word, look alike from here: the log decides.
     found = _find(request, table, since, recipe.agreement.schema)
     if found is not None:
-        return replace(found, outcome=Outcome.WRITTEN)
+        return replace(found, outcome=Outcome.WRITTEN, trailing=trailing)
     if failure is not None:
         raise failure
     raise LandingOutOfOrder(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hakiri.land.layout import BARE, Layout
 from hakiri.land.reconcile import Agreement
 from hakiri.land.stamp import Stamp
 from hakiri.land.standing import Carried
@@ -58,6 +59,8 @@ class LandRequest:
 
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Columns that have another name now, with their old ones."""
+    layout: Layout = BARE
+    """What is declared about the table itself."""
 
     @property
     def since(self) -> int:
@@ -83,6 +86,8 @@ class Steps:
     """Whether ROWS is all of STAGED for certain, so that nobody has to count."""
     may_rest: bool
     """Whether no row to land means no commit."""
+    exchanges: bool = False
+    """Whether every row of the table is exchanged; Delta forgets by what it was clustered, then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,14 @@ class Recipe:
     """Stored columns that get their new names before anything else is decided."""
     renames_in_place: bool = False
     """Whether Delta gives a column another name without a rewrite."""
+
+    layout: Layout = BARE
+    """What the table is made with before its first landing, or still has to be given."""
+
+    @property
+    def needs_shaping(self) -> bool:
+        """Whether something has to happen to the table before anything can be decided about its rows."""
+        return bool(self.renames) or self.layout != BARE
 
     @property
     def files(self) -> tuple[StagedFile, ...]:

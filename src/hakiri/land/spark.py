@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import reduce
 from math import ceil
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.history import Commit, describe_history
-from hakiri.land.isolated import isolated, put_stamp
+from hakiri.land.isolated import isolated, put_stamp, withdraw_stamp
+from hakiri.land.layout import Layout
+from hakiri.land.modes.append import INSERT
 from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Part, Recipe
 from hakiri.land.said import is_missing, translating
-from hakiri.land.sql import column, text
+from hakiri.land.sql import column, listed, text
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
 from hakiri.land.types import from_delta, sql_columns, sql_type
@@ -25,6 +27,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CREATE = "CREATE TABLE {table} USING delta{comment} TBLPROPERTIES ({properties}) AS SELECT * FROM hakiri_rows"
+
+MAKE = "CREATE TABLE {table} ({columns}) USING delta{arranged}{comment} TBLPROPERTIES ({properties})"
+
+COMMENT = "COMMENT ON TABLE {table} IS {comment}"
+
+ALTER_COMMENT = "ALTER TABLE {table} ALTER COLUMN {column} COMMENT {comment}"
+
+CLUSTER = "ALTER TABLE {table} CLUSTER BY ({columns})"
 
 SET_PROPERTIES = "ALTER TABLE {table} SET TBLPROPERTIES ({properties})"
 
@@ -68,7 +78,13 @@ class SparkTable:
                 (one.restored_to for one in commits if one.version > since and one.restored_to is not None), None
             ),
             features=frozenset(detail["tableFeatures"] or ()),
-            partition_by=tuple(detail["partitionColumns"]),
+            layout=Layout(
+                partition_by=tuple(detail["partitionColumns"]),
+                cluster_by=tuple(detail["clusteringColumns"]),
+                comment=detail["description"] or "",
+                properties=tuple(detail["properties"].items()),
+                comments=tuple((one["name"], one["metadata"].get("comment", "")) for one in schema["fields"]),
+            ),
         )
 
     def commits(self, *, since: int) -> tuple[Commit, ...]:
@@ -92,8 +108,10 @@ class SparkTable:
             rows.createOrReplaceTempView(ROWS)
             return recipe.rows if recipe.steps.takes_every_row else rows.count()
 
-    def write(self, recipe: Recipe, tally: Tally) -> None:
+    def write(self, recipe: Recipe, tally: Tally) -> int:
         """Commit the rows that were laid out, in one commit that carries the landing (G4).
+
+        How many commits of ours lie behind it: one where the table has to be told again what it is clustered by.
 
         A repeat of the number is skipped by Delta. Raises TableContended or LandingFailed.
         """
@@ -104,21 +122,87 @@ class SparkTable:
             if recipe.is_new:
                 self._create(recipe)
             else:
-                self._session.sql(recipe.steps.write).collect()
+                clusters = self._clusters() if recipe.steps.exchanges else ()
+                self._session.sql(self._statement(recipe, tally)).collect()
+                withdraw_stamp(self._session)
+                return self._recluster(clusters)
+            return 0
 
-    def rename(self, recipe: Recipe) -> None:
-        """Give stored columns their new names, and change nothing else. A repeat finds it done.
+    def _statement(self, recipe: Recipe, tally: Tally) -> str:
+        """What commits the rows; for none an INSERT of nothing, because a MERGE of nothing may leave no commit."""
+        if recipe.steps.may_rest and not tally.staged:
+            return INSERT.format(table=self._name)
+        return recipe.steps.write
 
-        Raises TableContended or LandingFailed.
+    def shape(self, recipe: Recipe) -> None:
+        """Make the table without rows, or give it the names and the layout it lacks. A repeat finds it done.
+
+        Each is a commit of its own, before the landing's. Raises TableContended or LandingFailed.
         """
         with translated(self._landing):
-            if not recipe.renames_in_place:
-                self._rewrite({}, recipe.renames)
+            if recipe.is_new:
+                self._make(recipe)
                 return
-            self._session.sql(SET_PROPERTIES.format(table=self._name, properties=_listed([MAPPED_NAMES]))).collect()
-            for old, new in recipe.renames.items():
-                statement = RENAME.format(table=self._name, old=quote(old), new=quote(new))
-                self._session.sql(statement).collect()
+            if recipe.renames:
+                self._rename(recipe)
+            else:
+                self._arrange(recipe.layout)
+
+    def _make(self, recipe: Recipe) -> None:
+        """An empty table. A folder is given the rest by the next look, because CREATE TABLE takes no folder in use."""
+        layout, comments = recipe.layout, dict(recipe.layout.comments)
+        columns = ", ".join(
+            f"{quote(one.name)} {sql_type(one.type)}{_commented(comments.get(one.name, ''))}"
+            for one in recipe.agreement.schema.fields
+        )
+        if isinstance(self._target, PathTarget):
+            empty = self._session.createDataFrame([], columns).write.format("delta").mode("append")
+            by_partition = empty.partitionBy(*layout.partition_by) if layout.partition_by else empty
+            by_partition.options(**dict(recipe.properties)).save(self._target.path)
+            return
+        how, by = ("PARTITIONED", layout.partition_by) if layout.partition_by else ("CLUSTER", layout.cluster_by)
+        statement = MAKE.format(
+            table=self._name,
+            columns=columns,
+            arranged=f" {how} BY ({listed(by)})" if by else "",
+            comment=_commented(layout.comment),
+            properties=_listed([*recipe.properties, *layout.properties]),
+        )
+        self._session.sql(statement).collect()
+
+    def _arrange(self, layout: Layout) -> None:
+        statements = [
+            ALTER_COMMENT.format(table=self._name, column=quote(name), comment=text(comment))
+            for name, comment in layout.comments
+        ]
+        if layout.properties:
+            statements.append(SET_PROPERTIES.format(table=self._name, properties=_listed(layout.properties)))
+        if layout.comment:
+            statements.append(COMMENT.format(table=self._name, comment=text(layout.comment)))
+        for statement in statements:
+            self._session.sql(statement).collect()
+        if layout.cluster_by != self._clusters():
+            self._recluster(layout.cluster_by or ())
+
+    def _recluster(self, columns: Sequence[str]) -> int:
+        """Cluster the table by these columns, as it was before its rows were exchanged; how many commits that took."""
+        if not columns:
+            return 0
+        self._session.sql(CLUSTER.format(table=self._name, columns=listed(columns))).collect()
+        return 1
+
+    def _clusters(self) -> tuple[str, ...]:
+        return tuple(self._session.sql(DETAIL.format(table=self._name)).collect()[0]["clusteringColumns"])
+
+    def _rename(self, recipe: Recipe) -> None:
+        """Give stored columns their new names, and change nothing else."""
+        if not recipe.renames_in_place:
+            self._rewrite({}, recipe.renames)
+            return
+        self._session.sql(SET_PROPERTIES.format(table=self._name, properties=_listed([MAPPED_NAMES]))).collect()
+        for old, new in recipe.renames.items():
+            statement = RENAME.format(table=self._name, old=quote(old), new=quote(new))
+            self._session.sql(statement).collect()
 
     def _exists(self) -> bool:
         if isinstance(self._target, PathTarget):
@@ -172,8 +256,9 @@ class SparkTable:
             writer = self._session.table(ROWS).write.format("delta").mode("append")
             writer.options(**dict(recipe.properties)).save(self._target.path)
             return
-        comment = f" COMMENT {text(recipe.comment)}" if recipe.comment else ""
-        statement = CREATE.format(table=self._name, comment=comment, properties=_listed(recipe.properties))
+        statement = CREATE.format(
+            table=self._name, comment=_commented(recipe.comment), properties=_listed(recipe.properties)
+        )
         self._session.sql(statement).collect()
 
     def _rewrite(self, wide: Mapping[str, str], renames: Mapping[str, str]) -> None:
@@ -186,13 +271,17 @@ class SparkTable:
         names = [quote(renames.get(name, name)) for name in stored.columns]
         columns = [f"{value} AS {name}" for value, name in zip(values, names, strict=True)]
         writer = stored.selectExpr(*columns).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-        kept = self._session.sql(DETAIL.format(table=self._name)).collect()[0]["partitionColumns"]
-        if kept:
-            writer = writer.partitionBy(*(renames.get(name, name) for name in kept))
+        detail = self._session.sql(DETAIL.format(table=self._name)).collect()[0]
+        parts, clusters = (
+            [renames.get(name, name) for name in detail[kind]] for kind in ("partitionColumns", "clusteringColumns")
+        )
+        if parts:
+            writer = writer.partitionBy(*parts)
         if isinstance(self._target, PathTarget):
             writer.save(self._target.path)
         else:
             writer.saveAsTable(self._name)
+        self._recluster(clusters)
 
     def _bundle(self, recipe: Recipe) -> None:
         """Many small chunks never make many small files."""
@@ -208,6 +297,10 @@ def translated(landing: Landing) -> AbstractContextManager[None]:
         lambda reason: LandingFailed(table=table, number=number, reason=reason),
         table=table,
     )
+
+
+def _commented(comment: str) -> str:
+    return f" COMMENT {text(comment)}" if comment else ""
 
 
 def _listed(properties: Iterable[tuple[str, str]]) -> str:

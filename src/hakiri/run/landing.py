@@ -11,6 +11,7 @@ from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.durable import make_durable
 from hakiri.land.holding import holding
 from hakiri.land.lander import Landed, land
+from hakiri.land.layout import Layout
 from hakiri.land.quarantine import land_quarantine
 from hakiri.land.recipe import LandRequest
 from hakiri.land.stamp import app_id
@@ -212,7 +213,7 @@ class TableLander:
             make_durable(quarantine_of(self._place.target, self._place.quarantine), aside.version)
         landed = land(request, equipment.spark)
         # Also what a landing commits before its rows: properties, wider columns.
-        make_durable(self._place.target, landed.version, since=request.since)
+        make_durable(self._place.target, landed.version + landed.trailing, since=request.since)
         # Before the landing is finished: a replay finds it noted, and nobody looks for it later.
         self._note_schema(landed, is_exchange=request.mode is LoadMode.TRUNCATE)
         self._record(landing, landed, staged)
@@ -236,6 +237,7 @@ class TableLander:
             key=self._present(load_of(spec, table).upsert_key) or self._landing_key(decided, is_exchange=is_exchange),
             cursor=next(iter(self._present(filter(None, [self._cursor_column]))), None),
             renamed=table.renamed,
+            layout=self._layout(),
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
             accepted=self._accepted(decided),
@@ -350,6 +352,17 @@ class TableLander:
         """The columns by the names they have now."""
         return tuple(present_name(name, self._table.renamed) for name in names)
 
+    def _layout(self) -> Layout:
+        table = self._table
+        commented = {one.name: one.comment for one in table.columns if one.comment}
+        return Layout(
+            partition_by=self._present(table.partition_by),
+            cluster_by=self._present(table.cluster_by),
+            comment=table.comment,
+            properties=tuple(table.properties.items()),
+            comments=tuple(zip(self._present(commented), commented.values(), strict=True)),
+        )
+
     def _accepted(self, decided: Decision | None) -> dict[str, str]:
         accepted = decided.accepted if decided else {}
         return dict(zip(self._present(accepted), accepted.values(), strict=True))
@@ -358,13 +371,15 @@ class TableLander:
         history = self._catalog.schemas(self._key)
         last = Decision.from_text(history[-1].schema_json) if history else None
         key = self._landing_key(last, is_exchange=is_exchange)
-        if last is not None and (last.columns, last.key) == (landed.schema, key):
+        known = last and (last.columns, last.key, tuple(last.partition_by))
+        if last is not None and known == (landed.schema, key, landed.partition_by):
             return
         moved = outdated(last.columns.names, self._table.renamed) if last else {}
         decision = Decision(
             columns=landed.schema,
             key=key,
             accepted=self._accepted(last),
+            partition_by=landed.partition_by,
             renamed={new: old for old, new in moved.items()},
             by=str(self._errand.equipment.node),
             run=self._errand.run,

@@ -8,6 +8,7 @@ from typing import Any
 from hakiri.errors import ManifestError, Place, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
 from hakiri.model.connector import ConnectorFacts, Connectors
 from hakiri.model.source import CursorKind
+from hakiri.model.staged import PROVENANCE
 from hakiri.spec.faults import guess, key_name
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadMode, LoadSpec
@@ -38,6 +39,7 @@ def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> 
     yield from _check_loads(spec, wrong)
     yield from _check_columns(spec, wrong)
     yield from _check_renamed(spec, wrong)
+    yield from _check_layout(spec, wrong)
     yield from _check_quality(spec, wrong)
     yield from _check_source(spec, where, wrong, connectors)
     yield from _check_parallelism(spec, wrong, connectors)
@@ -126,7 +128,7 @@ def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
         if not declared or spec.transforms:
             continue  # all columns are read, or a transform may make more of them
         for path, column in _columns_used(spec, index, table):
-            if column not in declared:
+            if column not in declared and column not in PROVENANCE:
                 likely = guess(column, declared)
                 advice = f"did you mean `{likely}`?" if likely else None
                 yield wrong(path, f"`{column}` is not among the columns of table `{table.name}`", advice)
@@ -137,11 +139,19 @@ def _columns_used(spec: PipelineSpec, index: int, table: TableSpec) -> Iterator[
     yield from (((*own, "primary_key"), column) for column in table.primary_key)
     if incremental := table.incremental or spec.incremental:
         yield ((*own, "incremental") if table.incremental else ("incremental",)), incremental.column
+    for key in ("partition_by", "cluster_by"):
+        yield from (((*own, key), column) for column in getattr(table, key))
     load, path = (table.load, (*own, "load")) if table.load else (spec.load, ("load",))
     yield from (((*path, "upsert_key"), column) for column in load.upsert_key)
     for key in ("watermark_column", "sequence_by"):
         if column := getattr(load, key):
             yield (*path, key), column
+
+
+def _check_layout(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    for index, table in enumerate(spec.tables):
+        if table.partition_by and table.cluster_by:
+            yield wrong(("tables", index, "cluster_by"), "a table is partitioned or clustered, not both")
 
 
 def _check_renamed(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
