@@ -7,7 +7,7 @@ from typing import Protocol
 
 from hakiri.errors import KeyMissing, ModeUnavailable, RenameUnfit, RowsUncounted, SchemaIncompatible
 from hakiri.land.adoptable import can_adopt
-from hakiri.land.layout import lacking, renamed_layout, require_fit, with_names
+from hakiri.land.layout import Layout, lacking, renamed_layout, require_fit, with_names
 from hakiri.land.modes.append import Overlap, append
 from hakiri.land.modes.truncate import truncate
 from hakiri.land.modes.upsert import upsert
@@ -44,7 +44,7 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     staged = [_staged(request, chunk) for chunk in request.chunks]
     agreement = _agree(request, stored, staged)
     found = None if standing is None else renamed_layout(standing.layout, renames)
-    steps = _steps(request, agreement.schema, stored)
+    steps = _steps(request, agreement.schema, stored, found)
     require_fit(request.layout, found, agreement.schema, table=request.landing.table.table)
     wanted = with_names(request.layout, agreement.schema)
     properties = _properties(request, agreement, standing)
@@ -134,7 +134,7 @@ def _require_whole(request: LandRequest) -> None:
         raise RowsUncounted(table=request.landing.table.table, expected=request.tally.staged, found=rows)
 
 
-def _steps(request: LandRequest, schema: Struct, stored: Struct | None) -> Steps:
+def _steps(request: LandRequest, schema: Struct, stored: Struct | None, layout: Layout | None) -> Steps:
     name = sql_name(request.target)
     match request.mode:
         case LoadMode.APPEND:
@@ -143,7 +143,8 @@ def _steps(request: LandRequest, schema: Struct, stored: Struct | None) -> Steps
             return truncate(name)
         case LoadMode.UPSERT:
             _require_key(request, schema, stored)
-            return upsert(name, schema, stored, key=request.key, cursor=_present(request.cursor, schema))
+            cursor, parts = _present(request.cursor, schema), layout.partition_by if layout else ()
+            return upsert(name, schema, stored, key=request.key, cursor=cursor, partition_by=parts)
         case other:
             raise ModeUnavailable(table=request.landing.table.table, mode=other.value, available=AVAILABLE)
 

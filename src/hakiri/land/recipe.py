@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hakiri.land.layout import BARE, Layout
+from hakiri.land.reach import Bound
 from hakiri.land.reconcile import Agreement
 from hakiri.land.stamp import Stamp
 from hakiri.land.standing import Carried
@@ -82,6 +83,8 @@ class Steps:
     """The one statement that commits them, out of ROWS."""
     required: tuple[str, ...] = ()
     """Columns in which no staged row may be NULL."""
+    bounds: tuple[Bound, ...] = ()
+    """What REACH in these statements is made of."""
     takes_every_row: bool
     """Whether ROWS is all of STAGED for certain, so that nobody has to count."""
     may_rest: bool

@@ -14,6 +14,7 @@ from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, put_stamp, withdraw_stamp
 from hakiri.land.layout import Layout
 from hakiri.land.modes.append import INSERT
+from hakiri.land.reach import REACH, asked, reach
 from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Part, Recipe
 from hakiri.land.said import is_missing, translating
 from hakiri.land.sql import column, listed, text
@@ -44,7 +45,7 @@ RENAME = "ALTER TABLE {table} RENAME COLUMN {old} TO {new}"
 
 DETAIL = "DESCRIBE DETAIL {table}"
 
-COUNT = "SELECT COUNT(*) AS found, COUNT_IF({is_null}) AS nulls FROM hakiri_staged"
+COUNT = "SELECT COUNT(*) AS found, COUNT_IF({is_null}) AS nulls, ARRAY({bounds}) AS bounds FROM hakiri_staged"
 
 FILE_BYTES = 128 * 1024 * 1024
 """About how much staged data goes into one file of the table."""
@@ -61,6 +62,7 @@ class SparkTable:
         self._target = target
         self._name = sql_name(target)
         self._landing = landing
+        self._reach = "TRUE"
 
     def look(self, app_id: str, since: int) -> Standing | None:
         """The table as it is now, or None where there is none."""
@@ -103,8 +105,8 @@ class SparkTable:
         with translated(self._landing):
             staged = self._read(recipe)
             staged.createOrReplaceTempView(STAGED)
-            self._require_counted(recipe)
-            rows = self._session.sql(recipe.steps.rows)
+            self._reach = self._count(recipe)
+            rows = self._session.sql(recipe.steps.rows.replace(REACH, self._reach))
             rows.createOrReplaceTempView(ROWS)
             return recipe.rows if recipe.steps.takes_every_row else rows.count()
 
@@ -132,7 +134,7 @@ class SparkTable:
         """What commits the rows; for none an INSERT of nothing, because a MERGE of nothing may leave no commit."""
         if recipe.steps.may_rest and not tally.staged:
             return INSERT.format(table=self._name)
-        return recipe.steps.write
+        return recipe.steps.write.replace(REACH, self._reach)
 
     def shape(self, recipe: Recipe) -> None:
         """Make the table without rows, or give it the names and the layout it lacks. A repeat finds it done.
@@ -227,14 +229,20 @@ class SparkTable:
             *(f"CAST({quote(own.name)} AS {sql_type(one.type)}) AS {quote(one.name)}" for own, one in fields)
         )
 
-    def _require_counted(self, recipe: Recipe) -> None:
+    def _count(self, recipe: Recipe) -> str:
+        """Count what is staged, and tell which part of the table it can concern. Raises RowsUncounted or NullKeys."""
+        bounds = recipe.steps.bounds
         is_null = " OR ".join(f"{column(name)} IS NULL" for name in recipe.steps.required) or "FALSE"
-        counted = self._session.sql(COUNT.format(is_null=is_null)).collect()[0]
+        counted = self._session.sql(
+            COUNT.format(is_null=is_null, bounds=", ".join(asked(one, recipe.rows) for one in bounds))
+        ).collect()[0]
         table = recipe.stamp.table.table
         if counted["found"] != recipe.rows:
             raise RowsUncounted(table=table, expected=recipe.rows, found=counted["found"])
         if counted["nulls"]:
             raise NullKeys(table=table, columns=recipe.steps.required, rows=counted["nulls"])
+        found = [[value for value in values if value is not None] for values in counted["bounds"]]
+        return reach(list(zip(bounds, found, strict=True)) if recipe.rows else [], recipe.rows)
 
     def _prepare(self, recipe: Recipe) -> None:
         """Give the table what this schema needs. Each is a commit of its own that a repeat finds done."""
