@@ -135,7 +135,8 @@ HakiriError
 │   ├── MirrorUnfit              HK814  a table that is another kind of mirror than the manifest asks for, or none
 │   ├── TombstonesLost           HK815  what was deleted is no longer remembered
 │   ├── BuildTaken               HK818  where a table is to be built there is another
-│   └── WatermarkMissing         HK819  a table whose rows cannot say how far it has come
+│   ├── WatermarkMissing         HK819  a table whose rows cannot say how far it has come
+│   └── LayoutUnfit              HK860  a table that cannot be laid out as declared
 ├── HookError                    HK82x  what runs beside a landing
 │   ├── HookRefused              HK821  it asks for what it may not have
 │   ├── HookFailed               HK822  it ran, and trying again at once will not help
@@ -2168,7 +2169,7 @@ class NullKeys(LandError):
         return f"{self.rows} staged rows of `{self.table}` have no value in the key {named}; nothing was landed"
 
     def help(self) -> str:
-        return "quarantine them with a `not_null` rule, or choose another key"
+        return 'set them aside with `load.null_keys = "quarantine"`, or choose another key'
 
 
 @dataclass(eq=False, kw_only=True)
@@ -2300,6 +2301,20 @@ class WatermarkMissing(LandError):
 
 
 # --- hooks --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class LayoutUnfit(LandError):
+    """A declared layout that does not go with the table, or with its columns."""
+
+    code = "HK860"
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.table}` cannot be laid out as declared: {self.reason}"
+
+    def help(self) -> str:
+        return "change `partition_by` or `cluster_by` of the table; to partition it anew, delete it and read all again"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -173,3 +174,12 @@ def ordered(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
 
 def named(schema: str, table: str) -> NamedTarget:
     return NamedTarget((schema, table))
+
+
+@contextmanager
+def catalog_table(spark: SparkSession, name: str) -> Iterator[Target]:
+    schema, _, table = name.partition(".")
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    spark.sql(f"DROP TABLE IF EXISTS {name}")
+    yield named(schema, table)
+    spark.sql(f"DROP TABLE IF EXISTS {name}")

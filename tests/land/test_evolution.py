@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -15,9 +14,9 @@ import pytest
 
 from hakiri.errors import RenameUnfit, SchemaIncompatible
 from hakiri.land.lander import Outcome, land
-from hakiri.land.target import Target, sql_name
+from hakiri.land.target import sql_name
 from hakiri.spec.load import LoadMode
-from land.staging import Workshop, named
+from land.staging import Workshop, catalog_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -162,15 +161,6 @@ def evolved(
         return
     with catalog_table(spark, "evolution_test.orders") as target:
         yield Evolved(Workshop(root, lambda: spark, target))
-
-
-@contextmanager
-def catalog_table(spark: SparkSession, name: str) -> Iterator[Target]:
-    schema, _, table = name.partition(".")
-    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-    spark.sql(f"DROP TABLE IF EXISTS {name}")
-    yield named(schema, table)
-    spark.sql(f"DROP TABLE IF EXISTS {name}")
 
 
 @pytest.mark.parametrize("move", MOVES, ids=NAMES)

@@ -43,6 +43,7 @@ ADVANCE = "    self._advance(finished)\n"
 FINISH = "    finished = self._catalog.finish_landing(landing, version=landed.version)\n"
 
 SEALING = "hakiri.stage.seal:seal"
+UNTIL = "self._place.target, landed.version + landed.trailing"
 CARRY_OUT = "hakiri.run.landing:TableLander._carry_out"
 RECORD = "hakiri.run.landing:TableLander._record"
 ALL_DONE = "hakiri.run.pipeline:Conduct._require_all_done"
@@ -108,7 +109,7 @@ MUTANTS = {
     ),
     "a landing told before it is durable": Mutant(
         "G4",
-        (Edit(CARRY_OUT, "    make_durable(self._place.target, landed.version, since=request.since)\n", ""),),
+        (Edit(CARRY_OUT, f"    make_durable({UNTIL}, since=request.since)\n", ""),),
         (f"{LANDING}::test_a_commit_is_on_the_disk_before_the_catalog_hears_of_it",),
     ),
     "a cursor before what it rests on": Mutant(

@@ -10,11 +10,13 @@ import pytest
 from hakiri.errors import RenameUnfit
 from hakiri.model.chunk import Chunk, ChunkKey
 from hakiri.model.span import KeyRange
+from hakiri.plan.caution import CautionKind
 from hakiri.plan.drift import SchemaChange, refusal, schema_changes
 from hakiri.plan.facts import ColumnFact
+from hakiri.plan.make import make_plan
 from hakiri.plan.reading import Reading, to_json
 from hakiri.spec.pipeline import SchemaPolicy
-from plan.world import facts_of, state_of
+from plan.world import facts_of, rows_of, state_of, survey_of
 
 
 def columns(**types: str) -> tuple[ColumnFact, ...]:
@@ -107,6 +109,15 @@ def test_under_a_strict_policy_nothing_is_applied() -> None:
 def test_a_new_table_has_no_changes_and_a_transform_may_hide_them() -> None:
     assert changes(None, columns(a="int")) == ()
     assert changes(columns(a="int"), None) is None
+
+
+def test_another_partitioning_than_the_tables_is_told_before_it_is_refused() -> None:
+    for landed, declared, is_told in (((), ("Day",), True), (("day",), ("Day",), False), (("day",), (), False)):
+        day = columns(day="date")
+        facts = facts_of(landed_columns=day, produced=day, landed_partition=landed, survey=survey_of(rows_of([])))
+        spec = facts.tables[0].spec.model_copy(update={"partition_by": declared})
+        (plan,) = make_plan([replace(facts, tables=(replace(facts.tables[0], spec=spec),))]).pipelines
+        assert (CautionKind.PARTITIONING in [one.kind for one in plan.tables[0].cautions]) is is_told
 
 
 RENAMED = {"city": "town"}

@@ -296,6 +296,31 @@ def test_a_key_that_is_not_among_the_declared_columns_is_reported(make_project: 
     assert problem.help() == "did you mean `updated_on`?"
 
 
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ('renamed = { a = "b", b = "c" }', "`tables[0].renamed.a`: `b` is an old name and a new one"),
+        ('renamed = { a = "c", b = "C" }', "`c` cannot have become two columns"),
+        (
+            'partition_by = "a", cluster_by = "b"',
+            "`tables[0].cluster_by`: a table is partitioned or clustered, not both",
+        ),
+        ('columns = ["id"], cluster_by = ["_hakiri_run_id", "day"]', "`day` is not among the columns of table `o`"),
+        ('cluster_by = ["a", "b", "c", "d", "e"]', "at most 4"),
+        ('properties = { "delta.appendOnly" = true }', "`delta.appendOnly` is not for manifests to set"),
+        ('properties = { "a b" = "c" }', "'a b' is not the name of a property"),
+        ('load = { mode = "append", null_keys = "quarantine" }', "has no meaning for the load mode `append`"),
+    ],
+)
+def test_a_table_that_cannot_be_meant_is_reported_on_its_line(
+    make_project: MakeProject, table: str, message: str
+) -> None:
+    text = f'id = "a"\nsource = {{ connector = "postgres" }}\n\ntables = [{{ name = "o", {table} }}]\n'
+    found = problems(make_project({"pipelines/a.toml": text}))
+    assert any(message in problem.message() for problem in found), [problem.message() for problem in found]
+    assert {problem.place.line for problem in found if problem.place} == {4}
+
+
 def test_a_table_named_twice_is_reported_whatever_its_case(make_project: MakeProject) -> None:
     text = 'id = "a"\nsource = { connector = "postgres" }\ntables = ["orders", "Orders"]\n'
     (line,) = told(make_project({"pipelines/a.toml": text}))

@@ -45,8 +45,12 @@ EVERYTHING: dict[str, Any] = {
         {
             "name": "b",
             "primary_key": "id",
-            "columns": ["id", {"name": "n", "type": "decimal(10,2)"}],
+            "columns": ["id", {"name": "n", "type": "decimal(10,2)", "comment": "how many"}],
             "renamed": {"n": "m"},
+            "partition_by": "n",
+            "clusterBy": [],
+            "comment": "all of it",
+            "properties": {"delta.enableChangeDataFeed": True, "delta.checkpointInterval": 20, "team": "x"},
             "query": "select 1",
             "incremental": "id",
             "load": {"mode": "upsert", "upsertKey": ["id"]},

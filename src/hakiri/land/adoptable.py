@@ -54,7 +54,7 @@ def is_worth_adopting(files: list[StagedFile]) -> bool:
 def _is_plain(standing: Standing, agreement: Agreement) -> bool:
     return (
         not agreement.changes_table
-        and not standing.partition_by
+        and not standing.layout.partition_by
         and standing.features <= _UNDERSTOOD
         and all(field.is_nullable for field in standing.schema.fields)
     )

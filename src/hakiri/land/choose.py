@@ -15,6 +15,7 @@ from hakiri.errors import (
     WatermarkMissing,
 )
 from hakiri.land.adoptable import can_adopt
+from hakiri.land.layout import lacking, renamed_layout, require_fit, with_names
 from hakiri.land.modes.append import Overlap, append
 from hakiri.land.modes.blue_green import blue_green
 from hakiri.land.modes.cdc_mirror import cdc_mirror, of_tombstones, tombstones, with_mirrored
@@ -44,17 +45,22 @@ _WIDENING = ("delta.enableTypeWidening", "true")
 def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     """The recipe for this table at this version.
 
-    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, KeyMissing, WatermarkMissing, MirrorUnfit,
-    RowsUncounted or LandingTooLarge.
+    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, LayoutUnfit, KeyMissing, WatermarkMissing,
+    MirrorUnfit, RowsUncounted or LandingTooLarge.
     """
     _require_whole(request)
     renames = {} if standing is None else _renames(request, standing.schema)
-    standing = standing and replace(standing, schema=standing.schema.renamed(renames))
+    if standing is not None:
+        layout = renamed_layout(standing.layout, renames)
+        standing = replace(standing, schema=standing.schema.renamed(renames), layout=layout)
     stored = standing.schema if standing else None
     staged = [_staged(request, chunk) for chunk in request.chunks]
     agreement = _agree(request, stored, [_landed(request, one) for one in staged])
     seen = _seen(request, agreement.schema)
     steps = _steps(request, agreement.schema, standing)
+    found = standing.layout if standing else None
+    require_fit(request.layout, found, agreement.schema, table=request.landing.table.table)
+    wanted = with_names(request.layout, agreement.schema)
     properties = _properties(request, agreement, standing)
     can_widen = _WIDENING in properties or (standing is not None and "typeWidening" in standing.features)
     return Recipe(
@@ -71,6 +77,7 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
         properties=properties,
         comment=request.comment,
         widens_in_place=can_widen and agreement.is_widening,
+        layout=wanted if standing is None else lacking(wanted, standing.layout, standing.schema),
         renames=renames,
         renames_in_place=_renames_in_place(request, standing),
     )
@@ -171,7 +178,8 @@ def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> S
             return incremental_watermark(name, schema, stored, watermark=watermark, overlap=overlap)
         case LoadMode.UPSERT:
             _require_key(request, schema, stored)
-            return upsert(name, schema, stored, key=request.key, cursor=_present(request.cursor, schema))
+            cursor, parts = _present(request.cursor, schema), standing.layout.partition_by if standing else ()
+            return upsert(name, schema, stored, key=request.key, cursor=cursor, partition_by=parts)
         case LoadMode.CDC_MIRROR:
             raise AssertionError("a mirror is told what it is a mirror of")
         case _:

@@ -51,6 +51,12 @@ def put_stamp(session: SparkSession, stamp: Stamp, tally: Tally) -> None:
     session.conf.set(METADATA, to_text(stamp, tally))
 
 
+def withdraw_stamp(session: SparkSession) -> None:
+    """The commits of this session are nobody's landing any more."""
+    for key in (APP_ID, VERSION, METADATA):
+        session.conf.unset(key)
+
+
 def _copy_settings(spark: SparkSession, session: SparkSession) -> None:
     there: Mapping[str, str] = session.conf.getAll
     for key, value in spark.conf.getAll.items():

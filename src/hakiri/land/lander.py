@@ -63,6 +63,9 @@ class Landed:
     """The table's columns from then on."""
     unmarked: int = 0
     """How many of the rows have no value in the column that decides what lands."""
+    partition_by: tuple[str, ...] = ()
+    trailing: int = 0
+    """How many commits of ours lie right behind it."""
 
 
 def _untried(_build: Target) -> None:
@@ -90,21 +93,23 @@ def _land(
 ) -> Landed:
     landing, name = request.landing, app_id(request.project, request.landing.table)
     since = request.since
+    is_shaped = False
     for _ in range(ATTEMPTS):
         standing = table.look(name, since)
         is_turn = turn(
             landing, standing, request.carried, is_sparse=request.is_sparse, accepts_loss=request.accepts_loss
         )
         if is_turn is Turn.REPLAY and standing:
-            return _replayed(request, table, since, standing)
+            return replace(_replayed(request, table, since, standing), partition_by=standing.layout.partition_by)
         recipe = choose(request, standing)
-        if recipe.renames:
+        if recipe.needs_shaping and not is_shaped:
             # Everything else is decided about the table as it is then.
-            _writer(request, table, spark).rename(recipe)
+            _writer(request, table, spark).shape(recipe)
+            is_shaped = not recipe.is_new and not recipe.renames
             continue
         landed = _carry_out(request, recipe, standing, table, spark, trial)
         if landed is not None:
-            return landed
+            return replace(landed, partition_by=standing.layout.partition_by if standing else ())
     raise TableContended(table=landing.table.table, number=landing.number)
 
 
@@ -265,16 +270,17 @@ def _write(
 ) -> Landed:
     since = -1 if standing is None else standing.version
     failure: HakiriError | None = None
+    trailing = 0
     passing(Boundary.BEFORE_COMMIT)
     try:
-        writer.write(recipe, tally)
+        trailing = writer.write(recipe, tally)
     except (LandingFailed, TableContended, SessionLost, NotWritable) as error:
         failure = error
     passing(Boundary.AFTER_COMMIT)
     # An answer that was lost, and a number that Delta skipped without a word, look alike from here: the log decides.
     found = _find(request, table, since, recipe.agreement.schema)
     if found is not None:
-        return replace(found, outcome=Outcome.WRITTEN)
+        return replace(found, outcome=Outcome.WRITTEN, trailing=trailing)
     if failure is not None:
         raise failure
     raise LandingOutOfOrder(

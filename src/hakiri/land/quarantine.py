@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from hakiri.errors import StagedFileUnfit
 from hakiri.land.lander import Landed, land
+from hakiri.land.layout import BARE
 from hakiri.land.peek import files_at
 from hakiri.land.recipe import LandRequest
 from hakiri.land.target import Target, quarantine_of
@@ -46,6 +47,8 @@ def land_quarantine(
             carried=None,
             removes_overlap=False,
             is_sparse=True,
+            renamed={},
+            layout=BARE,
             comment=f"Rows of {table.table} that were not landed, and why",
         ),
         spark,

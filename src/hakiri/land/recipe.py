@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hakiri.land.layout import BARE, Layout
+from hakiri.land.reach import Bound
 from hakiri.land.reconcile import Agreement
 from hakiri.land.stamp import Stamp
 from hakiri.land.standing import Carried
@@ -82,6 +84,8 @@ class LandRequest:
 
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Columns that have another name now, with their old ones."""
+    layout: Layout = BARE
+    """What is declared about the table itself."""
 
     @property
     def since(self) -> int:
@@ -125,6 +129,8 @@ class Steps:
     """The one statement that commits them, out of ROWS."""
     required: tuple[str, ...] = ()
     """Columns in which no staged row may be NULL."""
+    bounds: tuple[Bound, ...] = ()
+    """What REACH in these statements is made of."""
     takes_every_row: bool
     """Whether ROWS is all of STAGED for certain, so that nobody has to count."""
     may_rest: bool
@@ -136,6 +142,8 @@ class Steps:
     """Views that the others look at, each a name and a SELECT, in order."""
     count: str | None = None
     """SELECT of how many staged rows land, where those are not the rows of ROWS."""
+    exchanges: bool = False
+    """Whether every row of the table is exchanged; Delta forgets by what it was clustered, then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +184,14 @@ class Recipe:
     """Stored columns that get their new names before anything else is decided."""
     renames_in_place: bool = False
     """Whether Delta gives a column another name without a rewrite."""
+
+    layout: Layout = BARE
+    """What the table is made with before its first landing, or still has to be given."""
+
+    @property
+    def needs_shaping(self) -> bool:
+        """Whether something has to happen to the table before anything can be decided about its rows."""
+        return bool(self.renames) or self.layout != BARE
 
     @property
     def files(self) -> tuple[StagedFile, ...]:

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake import CommitProperties, DeltaTable, Metadata, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from hakiri.errors import LandingFailed, NotWritable
 from hakiri.land.history import Commit, commits_of
+from hakiri.land.layout import Layout
 from hakiri.land.recipe import Recipe
 from hakiri.land.stamp import to_text
 from hakiri.land.standing import Standing
@@ -120,8 +121,19 @@ def _standing(handle: DeltaTable, app_id: str, since: int) -> Standing:
         schema=_schema(handle),
         restored_to=next((version for version in restores if version is not None), None),
         features=features,
-        partition_by=tuple(metadata.partition_columns),
+        layout=_layout(handle, metadata, features),
         rows=None if "deletionVectors" in features else _rows(handle),
+    )
+
+
+def _layout(handle: DeltaTable, metadata: Metadata, features: frozenset[str]) -> Layout:
+    fields = json.loads(handle.schema().to_json())["fields"]
+    return Layout(
+        partition_by=tuple(metadata.partition_columns),
+        cluster_by=None if "clustering" in features else (),
+        comment=metadata.description or "",
+        properties=tuple(metadata.configuration.items()),
+        comments=tuple((one["name"], str(one["metadata"].get("comment", ""))) for one in fields),
     )
 
 

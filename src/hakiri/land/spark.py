@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import reduce
 from math import ceil
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.build import Build, tidy_named
 from hakiri.land.history import Commit, describe_history
-from hakiri.land.isolated import isolated, put_stamp
+from hakiri.land.isolated import isolated, put_stamp, withdraw_stamp
+from hakiri.land.layout import Layout
+from hakiri.land.reach import REACH, asked, reach
 from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Laid, Part, Recipe
 from hakiri.land.said import is_missing, translating
-from hakiri.land.sql import column, text
+from hakiri.land.sql import column, listed, text
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
 from hakiri.land.types import from_delta, sql_columns, sql_type
@@ -27,6 +29,14 @@ if TYPE_CHECKING:
 
 CREATE = "CREATE TABLE {table} USING delta{comment} TBLPROPERTIES ({properties}) AS SELECT * FROM hakiri_rows"
 
+MAKE = "CREATE TABLE {table} ({columns}) USING delta{arranged}{comment} TBLPROPERTIES ({properties})"
+
+COMMENT = "COMMENT ON TABLE {table} IS {comment}"
+
+ALTER_COMMENT = "ALTER TABLE {table} ALTER COLUMN {column} COMMENT {comment}"
+
+CLUSTER = "ALTER TABLE {table} CLUSTER BY ({columns})"
+
 SET_PROPERTIES = "ALTER TABLE {table} SET TBLPROPERTIES ({properties})"
 
 WIDEN = "ALTER TABLE {table} ALTER COLUMN {column} TYPE {type}"
@@ -35,9 +45,14 @@ RENAME = "ALTER TABLE {table} RENAME COLUMN {old} TO {new}"
 
 DETAIL = "DESCRIBE DETAIL {table}"
 
-COUNT = "SELECT COUNT(*) AS found, COUNT_IF({is_null}) AS nulls, COUNT_IF({late}) AS late FROM hakiri_staged"
+COUNT = """
+SELECT COUNT(*) AS found, COUNT_IF({is_null}) AS nulls, COUNT_IF({late}) AS late, ARRAY({bounds}) AS bounds
+FROM hakiri_staged
+"""
 
 COUNT_LANDING = "SELECT COUNT(*) AS found, COUNT_IF({unmarked}) AS unmarked FROM hakiri_rows"
+
+NOTHING = "INSERT INTO {table} BY NAME SELECT {columns} FROM hakiri_rows WHERE FALSE"
 
 FILE_BYTES = 128 * 1024 * 1024
 """About how much staged data goes into one file of the table."""
@@ -54,6 +69,7 @@ class SparkTable:
         self._target = target
         self._name = sql_name(target)
         self._landing = landing
+        self._reach = "TRUE"
 
     def look(self, app_id: str, since: int) -> Standing | None:
         """The table as it is now, or None where there is none."""
@@ -71,7 +87,13 @@ class SparkTable:
                 (one.restored_to for one in commits if one.version > since and one.restored_to is not None), None
             ),
             features=frozenset(detail["tableFeatures"] or ()),
-            partition_by=tuple(detail["partitionColumns"]),
+            layout=Layout(
+                partition_by=tuple(detail["partitionColumns"]),
+                cluster_by=tuple(detail["clusteringColumns"]),
+                comment=detail["description"] or "",
+                properties=tuple(detail["properties"].items()),
+                comments=tuple((one["name"], one["metadata"].get("comment", "")) for one in schema["fields"]),
+            ),
         )
 
     def commits(self, *, since: int) -> tuple[Commit, ...]:
@@ -90,7 +112,7 @@ class SparkTable:
         with translated(self._landing):
             staged = self._read(recipe)
             staged.createOrReplaceTempView(STAGED)
-            late = self._require_counted(recipe)
+            late = self._count(recipe)
             self._lay_out(recipe)
             watermark = recipe.steps.watermark
             if recipe.steps.count is not None:
@@ -101,8 +123,10 @@ class SparkTable:
             counted = self._session.sql(COUNT_LANDING.format(unmarked=unmarked)).collect()[0]
             return Laid(counted["found"], late, counted["unmarked"])
 
-    def write(self, recipe: Recipe, tally: Tally) -> None:
+    def write(self, recipe: Recipe, tally: Tally) -> int:
         """Commit the rows that were laid out, in one commit that carries the landing (G4).
+
+        How many commits of ours lie behind it: one where the table has to be told again what it is clustered by.
 
         A repeat of the number is skipped by Delta. Raises TableContended or LandingFailed.
         """
@@ -115,21 +139,87 @@ class SparkTable:
             if recipe.is_new:
                 self._create(recipe)
             else:
-                self._session.sql(recipe.steps.write).collect()
+                clusters = self._clusters() if recipe.steps.exchanges else ()
+                self._session.sql(self._statement(recipe, tally)).collect()
+                withdraw_stamp(self._session)
+                return self._recluster(clusters)
+            return 0
 
-    def rename(self, recipe: Recipe) -> None:
-        """Give stored columns their new names, and change nothing else. A repeat finds it done.
+    def _statement(self, recipe: Recipe, tally: Tally) -> str:
+        """What commits the rows; for none an INSERT of nothing, because a MERGE of nothing may leave no commit."""
+        if recipe.steps.may_rest and not tally.staged:
+            return NOTHING.format(table=self._name, columns=listed(recipe.agreement.schema.names))
+        return recipe.steps.write.replace(REACH, self._reach)
 
-        Raises TableContended or LandingFailed.
+    def shape(self, recipe: Recipe) -> None:
+        """Make the table without rows, or give it the names and the layout it lacks. A repeat finds it done.
+
+        Each is a commit of its own, before the landing's. Raises TableContended or LandingFailed.
         """
         with translated(self._landing):
-            if not recipe.renames_in_place:
-                self._rewrite({}, recipe.renames)
+            if recipe.is_new:
+                self._make(recipe)
                 return
-            self._session.sql(SET_PROPERTIES.format(table=self._name, properties=_listed([MAPPED_NAMES]))).collect()
-            for old, new in recipe.renames.items():
-                statement = RENAME.format(table=self._name, old=quote(old), new=quote(new))
-                self._session.sql(statement).collect()
+            if recipe.renames:
+                self._rename(recipe)
+            else:
+                self._arrange(recipe.layout)
+
+    def _make(self, recipe: Recipe) -> None:
+        """An empty table. A folder is given the rest by the next look, because CREATE TABLE takes no folder in use."""
+        layout, comments = recipe.layout, dict(recipe.layout.comments)
+        columns = ", ".join(
+            f"{quote(one.name)} {sql_type(one.type)}{_commented(comments.get(one.name, ''))}"
+            for one in recipe.agreement.schema.fields
+        )
+        if isinstance(self._target, PathTarget):
+            empty = self._session.createDataFrame([], columns).write.format("delta").mode("append")
+            by_partition = empty.partitionBy(*layout.partition_by) if layout.partition_by else empty
+            by_partition.options(**dict(recipe.properties)).save(self._target.path)
+            return
+        how, by = ("PARTITIONED", layout.partition_by) if layout.partition_by else ("CLUSTER", layout.cluster_by)
+        statement = MAKE.format(
+            table=self._name,
+            columns=columns,
+            arranged=f" {how} BY ({listed(by)})" if by else "",
+            comment=_commented(layout.comment),
+            properties=_listed([*recipe.properties, *layout.properties]),
+        )
+        self._session.sql(statement).collect()
+
+    def _arrange(self, layout: Layout) -> None:
+        statements = [
+            ALTER_COMMENT.format(table=self._name, column=quote(name), comment=text(comment))
+            for name, comment in layout.comments
+        ]
+        if layout.properties:
+            statements.append(SET_PROPERTIES.format(table=self._name, properties=_listed(layout.properties)))
+        if layout.comment:
+            statements.append(COMMENT.format(table=self._name, comment=text(layout.comment)))
+        for statement in statements:
+            self._session.sql(statement).collect()
+        if layout.cluster_by != self._clusters():
+            self._recluster(layout.cluster_by or ())
+
+    def _recluster(self, columns: Sequence[str]) -> int:
+        """Cluster the table by these columns, as it was before its rows were exchanged; how many commits that took."""
+        if not columns:
+            return 0
+        self._session.sql(CLUSTER.format(table=self._name, columns=listed(columns))).collect()
+        return 1
+
+    def _clusters(self) -> tuple[str, ...]:
+        return tuple(self._session.sql(DETAIL.format(table=self._name)).collect()[0]["clusteringColumns"])
+
+    def _rename(self, recipe: Recipe) -> None:
+        """Give stored columns their new names, and change nothing else."""
+        if not recipe.renames_in_place:
+            self._rewrite({}, recipe.renames)
+            return
+        self._session.sql(SET_PROPERTIES.format(table=self._name, properties=_listed([MAPPED_NAMES]))).collect()
+        for old, new in recipe.renames.items():
+            statement = RENAME.format(table=self._name, old=quote(old), new=quote(new))
+            self._session.sql(statement).collect()
 
     def build(self, recipe: Recipe) -> Build:
         """A build of the rows that were laid out; nothing of it is made yet."""
@@ -165,18 +255,25 @@ class SparkTable:
 
     def _lay_out(self, recipe: Recipe) -> None:
         for name, select in (*recipe.steps.before, (ROWS, recipe.steps.rows)):
-            self._session.sql(select).createOrReplaceTempView(name)
+            self._session.sql(select.replace(REACH, self._reach)).createOrReplaceTempView(name)
 
-    def _require_counted(self, recipe: Recipe) -> int:
-        """How many of the staged rows are late, all of them being there and having their keys."""
+    def _count(self, recipe: Recipe) -> int:
+        """How many of the staged rows are late. From then on it is known which part of the table they can concern.
+
+        Raises RowsUncounted or NullKeys.
+        """
+        bounds = recipe.steps.bounds
         late = recipe.steps.watermark.late if recipe.steps.watermark else "FALSE"
         is_null = " OR ".join(f"{column(name)} IS NULL" for name in recipe.steps.required) or "FALSE"
-        counted = self._session.sql(COUNT.format(is_null=is_null, late=late)).collect()[0]
+        wanted = ", ".join(asked(one, recipe.rows) for one in bounds)
+        counted = self._session.sql(COUNT.format(is_null=is_null, late=late, bounds=wanted)).collect()[0]
         table = recipe.stamp.table.table
         if counted["found"] != recipe.rows:
             raise RowsUncounted(table=table, expected=recipe.rows, found=counted["found"])
         if counted["nulls"]:
             raise NullKeys(table=table, columns=recipe.steps.required, rows=counted["nulls"])
+        found = [[value for value in values if value is not None] for values in counted["bounds"]]
+        self._reach = reach(list(zip(bounds, found, strict=True)) if recipe.rows else [], recipe.rows)
         return int(counted["late"])
 
     def _prepare(self, recipe: Recipe) -> None:
@@ -199,8 +296,9 @@ class SparkTable:
             writer = self._session.table(ROWS).write.format("delta").mode("append")
             writer.options(**dict(recipe.properties)).save(self._target.path)
             return
-        comment = f" COMMENT {text(recipe.comment)}" if recipe.comment else ""
-        statement = CREATE.format(table=self._name, comment=comment, properties=_listed(recipe.properties))
+        statement = CREATE.format(
+            table=self._name, comment=_commented(recipe.comment), properties=_listed(recipe.properties)
+        )
         self._session.sql(statement).collect()
 
     def _rewrite(self, wide: Mapping[str, str], renames: Mapping[str, str]) -> None:
@@ -213,13 +311,17 @@ class SparkTable:
         names = [quote(renames.get(name, name)) for name in stored.columns]
         columns = [f"{value} AS {name}" for value, name in zip(values, names, strict=True)]
         writer = stored.selectExpr(*columns).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-        kept = self._session.sql(DETAIL.format(table=self._name)).collect()[0]["partitionColumns"]
-        if kept:
-            writer = writer.partitionBy(*(renames.get(name, name) for name in kept))
+        detail = self._session.sql(DETAIL.format(table=self._name)).collect()[0]
+        parts, clusters = (
+            [renames.get(name, name) for name in detail[kind]] for kind in ("partitionColumns", "clusteringColumns")
+        )
+        if parts:
+            writer = writer.partitionBy(*parts)
         if isinstance(self._target, PathTarget):
             writer.save(self._target.path)
         else:
             writer.saveAsTable(self._name)
+        self._recluster(clusters)
 
     def _bundle(self, recipe: Recipe) -> None:
         """Many small chunks never make many small files."""
@@ -235,6 +337,10 @@ def translated(landing: Landing) -> AbstractContextManager[None]:
         lambda reason: LandingFailed(table=table, number=number, reason=reason),
         table=table,
     )
+
+
+def _commented(comment: str) -> str:
+    return f" COMMENT {text(comment)}" if comment else ""
 
 
 def _listed(properties: Iterable[tuple[str, str]]) -> str:

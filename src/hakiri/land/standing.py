@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from hakiri.errors import LandingOutOfOrder, TableMovedBack
+from hakiri.land.layout import BARE, Layout
 from hakiri.land.types import Struct
 from hakiri.model.ledger import Landing, LandingStatus
 
@@ -23,7 +24,8 @@ class Standing:
     """The oldest version it was put back to since the landing it should carry."""
     features: frozenset[str] = frozenset()
     """What a writer has to know of: `deletionVectors`, `columnMapping`."""
-    partition_by: tuple[str, ...] = ()
+    layout: Layout = BARE
+    """As it is: every property, every comment."""
     rows: int | None = None
     """How many rows it holds; None where its log does not tell."""
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from hakiri.errors import StagedFileUnfit, TombstonesLost
 from hakiri.land.lander import Landed, find_table, land
+from hakiri.land.layout import BARE
 from hakiri.land.peek import files_at
 from hakiri.land.recipe import LandRequest
 from hakiri.land.target import sql_name, tombstones_of
@@ -44,6 +45,7 @@ def land_tombstones(request: LandRequest, spark: Callable[[], SparkSession]) -> 
         carried=None,
         repeats_last=False,
         is_sparse=True,
+        layout=BARE,
         comment=f"Which keys of {table.table} have ended, and when",
     )
     is_begun = request.carried is not None and not request.accepts_loss

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hakiri.model.chunk import ChunkStatus
+from hakiri.model.renamed import present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.span import OneFile
 from hakiri.plan.chunking import Portion
@@ -33,6 +34,7 @@ class CautionKind(StrEnum):
     REFRESH_WAITS = "refresh-waits"
     SCHEMA = "schema"
     PER_CHUNK = "per-chunk"
+    PARTITIONING = "partitioning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ def cautions(
             _shape(table, portions, target),
             _state(table, history),
             _schema(changes),
+            _partitioning(table),
             _transform(table),
         )
         for kind, text in part
@@ -132,6 +135,17 @@ def _schema(changes: Iterable[SchemaChange]) -> Cautions:
     refused = [change.column for change in changes if not change.is_applied]
     if refused:
         yield CautionKind.SCHEMA, f"the landing would be refused: {', '.join(refused[:5])}"
+
+
+def _partitioning(table: TableFacts) -> Cautions:
+    declared = [present_name(name, table.spec.renamed).casefold() for name in table.spec.partition_by]
+    landed = [present_name(name, table.spec.renamed).casefold() for name in table.landed_partition]
+    if table.landed_columns is not None and declared and declared != landed:
+        found = ", ".join(table.landed_partition) or "nothing"
+        yield (
+            CautionKind.PARTITIONING,
+            f"the landing would be refused: the table is partitioned by {found}, and that cannot change",
+        )
 
 
 def _transform(table: TableFacts) -> Cautions:

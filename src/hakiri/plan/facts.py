@@ -47,6 +47,8 @@ class TableFacts:
     """What the table holds; None before the first landing."""
     landed_key: tuple[str, ...] = ()
     """The key the table has been landed by; empty where there is none, or before the first landing."""
+    landed_partition: tuple[str, ...] = ()
+    """What the table is partitioned by; empty where it is not, or before the first landing."""
     accepted: Mapping[str, str] = field(default_factory=dict)
     """Columns that a person lets come in another type than the table's, with that type."""
     cursor: Cursor | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from hakiri.model.source import CursorKind
-from hakiri.spec.load import LoadMode, LoadSpec
+from hakiri.spec.load import LoadMode, LoadSpec, NullKeyPolicy
 from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
+from hakiri.spec.quality import KeyRule
 
 _COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONIC})
 REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
@@ -13,6 +14,14 @@ REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
 def load_of(pipeline: PipelineSpec, table: TableSpec) -> LoadSpec:
     """The table's own load, or the pipeline's."""
     return pipeline.load_of(table)
+
+
+def key_rules(pipeline: PipelineSpec, table: TableSpec, primary_key: tuple[str, ...]) -> tuple[KeyRule, ...]:
+    """What sets rows without a key aside while they are read; nothing where they are to stop the landing."""
+    load = load_of(pipeline, table)
+    if load.null_keys is not NullKeyPolicy.QUARANTINE:
+        return ()
+    return tuple(KeyRule(field=column) for column in load.upsert_key or primary_key)
 
 
 def cursor_of_table(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) -> str | None:

@@ -157,6 +157,7 @@ def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
         facts,
         landed_columns=decided.facts if decided else None,
         landed_key=decided.key if decided else (),
+        landed_partition=tuple(decided.partition_by) if decided else (),
         accepted=decided.accepted if decided else {},
         cursor=catalog.cursor(key),
         known=catalog.chunks(key),

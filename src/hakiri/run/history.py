@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -12,7 +12,7 @@ from hakiri.land.types import Struct, columns_of, from_delta, to_delta
 from hakiri.model.chunk import TableKey
 from hakiri.plan.facts import ColumnFact
 
-_OPTIONAL = ("accepted", "renamed", "by", "run", "reason")
+_OPTIONAL = ("accepted", "renamed", "partition_by", "by", "run", "reason")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class Decision:
     """Columns that a person lets come in another type than the table's, with that type."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Columns that have another name since this version, with their old ones."""
+    partition_by: Sequence[str] = ()
     by: str = ""
     run: str = ""
     reason: str = ""

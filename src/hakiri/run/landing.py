@@ -7,11 +7,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 
-from hakiri.errors import CursorMoved, HookError, LandingHeld, LandingLost, SchemaMoved, StagedFileUnfit, StagedUnfit
+from hakiri.errors import (
+    CursorMoved,
+    HookError,
+    LandingHeld,
+    LandingLost,
+    NullKeys,
+    SchemaMoved,
+    StagedFileUnfit,
+    StagedUnfit,
+)
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.durable import make_durable
 from hakiri.land.holding import holding
 from hakiri.land.lander import Landed, land
+from hakiri.land.layout import Layout
 from hakiri.land.quarantine import land_quarantine
 from hakiri.land.recipe import LandRequest, Mirror
 from hakiri.land.stamp import app_id
@@ -35,7 +45,7 @@ from hakiri.run.history import Decision, last_decision
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind
 from hakiri.spec.feed import feed_load, mirror_key, sequence_columns
-from hakiri.spec.load import Deletes, LoadMode
+from hakiri.spec.load import Deletes, LoadMode, NullKeyPolicy
 from hakiri.spec.pipeline import TableSpec
 from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
 from hakiri.stage.seal import verify
@@ -203,6 +213,12 @@ class TableLander:
         except (StagedUnfit, StagedFileUnfit) as unfit:
             self._read_again(landing, unfit)
             return None
+        except NullKeys as nulls:
+            # Staged before such rows were to be set aside, which is done while they are read.
+            if load_of(self._errand.spec, self._table).null_keys is not NullKeyPolicy.QUARANTINE:
+                raise
+            self._release(landing, landing.chunks, nulls.message())
+            return None
 
     def _carry_out(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed:
         equipment = self._errand.equipment
@@ -217,7 +233,7 @@ class TableLander:
             make_durable(tombstones_of(self._place.target), ended.version)
         landed = land(request, equipment.spark, trial=partial(self.hooks.on_build, landing))
         # Also what a landing commits before its rows: properties, wider columns.
-        make_durable(self._place.target, landed.version, since=request.since)
+        make_durable(self._place.target, landed.version + landed.trailing, since=request.since)
         # Before the landing is finished: a replay finds it noted, and nobody looks for it later.
         self._note_schema(landed, is_exchange=request.mode in REPLACING)
         self._record(landing, landed, staged)
@@ -242,6 +258,7 @@ class TableLander:
             renamed=table.renamed,
             watermark=load_of(spec, table).watermark_column,
             mirror=self._mirror(staged),
+            layout=self._layout(),
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
             accepted=self._accepted(decided),
@@ -275,16 +292,21 @@ class TableLander:
         damaged = [key for key, state in states.items() if self._is_damaged(state)]
         if not is_unwritten or not damaged:
             raise unfit
-        self._catalog.abandon_landing(landing, unfit.message())
-        self._catalog.rewind(self._key, Window(), unfit.message(), statuses=[ChunkStatus.DONE], only=damaged)
+        self._release(landing, damaged, unfit.message())
+
+    def _release(self, landing: Landing, chunks: Sequence[ChunkKey], reason: str) -> None:
+        """Of a landing that wrote nothing, these chunks go back to be read."""
+        states = self._states(chunks)
+        self._catalog.abandon_landing(landing, reason)
+        self._catalog.rewind(self._key, Window(), reason, statuses=[ChunkStatus.DONE], only=chunks)
         self.has_reread = True
-        for key in damaged:
+        for key in chunks:
             self._errand.journal.record(
                 EventKind.CHUNK_RELEASED,
                 table=key.table,
                 chunk=key.chunk,
                 attempt=states[key].attempt,
-                reason=unfit.message(),
+                reason=reason,
             )
 
     def _is_damaged(self, state: ChunkState) -> bool:
@@ -365,6 +387,17 @@ class TableLander:
         """The columns by the names they have now."""
         return tuple(present_name(name, self._table.renamed) for name in names)
 
+    def _layout(self) -> Layout:
+        table = self._table
+        commented = {one.name: one.comment for one in table.columns if one.comment}
+        return Layout(
+            partition_by=self._present(table.partition_by),
+            cluster_by=self._present(table.cluster_by),
+            comment=table.comment,
+            properties=tuple(table.properties.items()),
+            comments=tuple(zip(self._present(commented), commented.values(), strict=True)),
+        )
+
     def _accepted(self, decided: Decision | None) -> dict[str, str]:
         accepted = decided.accepted if decided else {}
         return dict(zip(self._present(accepted), accepted.values(), strict=True))
@@ -373,13 +406,15 @@ class TableLander:
         history = self._catalog.schemas(self._key)
         last = Decision.from_text(history[-1].schema_json) if history else None
         key = self._landing_key(last, is_exchange=is_exchange)
-        if last is not None and (last.columns, last.key) == (landed.schema, key):
+        known = last and (last.columns, last.key, tuple(last.partition_by))
+        if last is not None and known == (landed.schema, key, landed.partition_by):
             return
         moved = outdated(last.columns.names, self._table.renamed) if last else {}
         decision = Decision(
             columns=landed.schema,
             key=key,
             accepted=self._accepted(last),
+            partition_by=landed.partition_by,
             renamed={new: old for old, new in moved.items()},
             by=str(self._errand.equipment.node),
             run=self._errand.run,

@@ -365,7 +365,8 @@ class Conduct:
             # One moment for all the chunks that this process reads.
             pinning = connector
             connector = self.errand.patiently("pin", lambda: stack.enter_context(pinning.pin()))
-        source = Source(connector, gathered.schemas, self.reshapes)
+        keys = {table.spec.name: table.primary_key for table in gathered.facts.tables}
+        source = Source(connector, gathered.schemas, self.reshapes, keys)
         work = Work(self.errand, source, knobs, quota=self.quota, on_staged=on_staged)
         try:
             work.carry_out()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 
 from hakiri.engine.task import call_on_executor
@@ -17,7 +17,7 @@ from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkKey, ChunkStatus, Failure, FailureKind, Lease
 from hakiri.model.table import TableSchema
 from hakiri.plan.knobs import Knobs
-from hakiri.plan.modes import replaces_table
+from hakiri.plan.modes import key_rules, replaces_table
 from hakiri.plan.reading import from_json
 from hakiri.run.budget import Quota
 from hakiri.run.errand import Errand
@@ -41,6 +41,8 @@ class Source:
     schemas: Mapping[str, TableSchema]
     reshapes: Mapping[str, Reshape]
     """The transforms by table."""
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The primary keys by table, as their rows land."""
 
 
 OnStaged = Callable[[ChunkKey, int], None]
@@ -181,7 +183,10 @@ class Work:
             attempt=Attempt(errand.run, str(errand.equipment.node), key, lease.attempt),
             predicate=lease.chunk.predicate,
             ingested_at=errand.equipment.clock.now(),
-            rules=errand.spec.quality.row_level,
+            rules=(
+                *errand.spec.quality.row_level,
+                *key_rules(errand.spec, table, self._source.keys.get(key.table, ())),
+            ),
             reshape=self._source.reshapes.get(key.table),
             feed=feed_of(errand.spec, table),
             tells_content=reading.replaces or replaces_table(errand.spec, table),

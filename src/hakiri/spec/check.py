@@ -8,6 +8,7 @@ from typing import Any
 from hakiri.errors import ManifestError, Place, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
 from hakiri.model.connector import ConnectorFacts, Connectors
 from hakiri.model.source import CursorKind
+from hakiri.model.staged import PROVENANCE
 from hakiri.spec.check_mirrors import check_mirrors
 from hakiri.spec.component import ComponentSpec
 from hakiri.spec.faults import guess, key_name
@@ -25,7 +26,7 @@ _KEYS_OF_MODE = {
     LoadMode.APPEND: frozenset[str](),
     LoadMode.TRUNCATE: frozenset[str](),
     LoadMode.BLUE_GREEN: frozenset[str](),
-    LoadMode.UPSERT: frozenset({"upsert_key"}),
+    LoadMode.UPSERT: frozenset({"upsert_key", "null_keys"}),
     LoadMode.INCREMENTAL_WATERMARK: frozenset({"watermark_column"}),
     LoadMode.CDC_MIRROR: frozenset({"upsert_key", "sequence_by", "changes", "deletes", "history"}),
 }
@@ -43,6 +44,7 @@ def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> 
     yield from check_mirrors(spec, wrong)
     yield from _check_columns(spec, wrong)
     yield from _check_renamed(spec, wrong)
+    yield from _check_layout(spec, wrong)
     yield from _check_quality(spec, wrong)
     yield from _check_source(spec, where, wrong, connectors)
     yield from _check_parallelism(spec, wrong, connectors)
@@ -115,7 +117,7 @@ def _check_loads(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
 
 
 def _check_unused_keys(load: LoadSpec, path: KeyPath, wrong: Wrong) -> Iterator[ManifestError]:
-    for key in ("upsert_key", "watermark_column", "sequence_by", "changes", "deletes", "history"):
+    for key in ("upsert_key", "null_keys", "watermark_column", "sequence_by", "changes", "deletes", "history"):
         if getattr(load, key) != getattr(_UNSAID, key) and key not in _KEYS_OF_MODE[load.mode]:
             yield wrong((*path, key), f"has no meaning for the load mode `{load.mode}`")
 
@@ -152,7 +154,7 @@ def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
         if not declared or spec.transforms or is_enveloped(table.load or spec.load):
             continue  # all columns are read, or a transform or an envelope may bring more of them
         for path, column in _columns_used(spec, index, table):
-            if column not in declared:
+            if column not in declared and column not in PROVENANCE:
                 likely = guess(column, declared)
                 advice = f"did you mean `{likely}`?" if likely else None
                 yield wrong(path, f"`{column}` is not among the columns of table `{table.name}`", advice)
@@ -161,6 +163,8 @@ def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
 def _columns_used(spec: PipelineSpec, index: int, table: TableSpec) -> Iterator[tuple[KeyPath, str]]:
     own: KeyPath = ("tables", index)
     yield from (((*own, "primary_key"), column) for column in table.primary_key)
+    for key in ("partition_by", "cluster_by"):
+        yield from (((*own, key), column) for column in getattr(table, key))
     load, path = (table.load, (*own, "load")) if table.load else (spec.load, ("load",))
     incremental = table.incremental or spec.incremental
     if incremental and load.mode is not LoadMode.INCREMENTAL_WATERMARK:
@@ -169,6 +173,12 @@ def _columns_used(spec: PipelineSpec, index: int, table: TableSpec) -> Iterator[
     if load.watermark_column:
         yield (*path, "watermark_column"), load.watermark_column
     yield from columns_of_feed(load, path)
+
+
+def _check_layout(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
+    for index, table in enumerate(spec.tables):
+        if table.partition_by and table.cluster_by:
+            yield wrong(("tables", index, "cluster_by"), "a table is partitioned or clustered, not both")
 
 
 def _check_renamed(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:

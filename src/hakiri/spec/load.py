@@ -31,6 +31,13 @@ Columns = Annotated[
 Hooks = Annotated[tuple[Hook, ...], BeforeValidator(as_tuple, json_schema_input_type=Hook | tuple[Hook, ...])]
 
 
+class NullKeyPolicy(StrEnum):
+    """What becomes of rows that have no value in the key they land by."""
+
+    REJECT = "reject"
+    QUARANTINE = "quarantine"
+
+
 class ChangeFormat(StrEnum):
     """How a source writes its changes down."""
 
@@ -68,6 +75,8 @@ class LoadSpec(Frozen):
     """append, truncate, upsert, blue_green, incremental_watermark or cdc_mirror."""
     upsert_key: Columns = ()
     """The columns that identify a row (upsert, cdc_mirror); the table's primary_key when left out."""
+    null_keys: NullKeyPolicy | None = None
+    """`reject` stops the load at rows without a key, `quarantine` sets them aside (upsert); `reject` when left out."""
     watermark_column: ColumnName | None = None
     """The column whose maximum in the target bounds the next load (incremental_watermark)."""
     sequence_by: Columns = ()

@@ -13,6 +13,7 @@ from hakiri.spec.column_type import ColumnType
 from hakiri.spec.component import ComponentSpec
 from hakiri.spec.duration import Duration, PositiveDuration
 from hakiri.spec.frozen import Config, Distinct, Flag, Frozen, Int, Number, shorthand
+from hakiri.spec.layout import Properties
 from hakiri.spec.load import Columns, LoadMode, LoadSpec
 from hakiri.spec.names import NAMESPACE, ColumnName, ConnectorName, Identifier, PipelineId, SecretName
 from hakiri.spec.quality import QualitySpec
@@ -42,11 +43,16 @@ class DestinationSpec(Frozen):
     """A cap on how many files are written per second."""
 
 
+Comment = Annotated[str, Field(max_length=4_000)]
+
+
 class ColumnSpec(Frozen):
     """A column to read, with its type where the source cannot tell."""
 
     name: ColumnName
     type: ColumnType | None = None
+    comment: Comment = ""
+    """What the column is about, for readers of the table."""
 
 
 class IncrementalSpec(Frozen):
@@ -76,6 +82,14 @@ class TableSpec(Frozen):
     """The columns to read; all of them when left out."""
     renamed: dict[ColumnName, ColumnName] = Field(default_factory=dict)
     """Columns that have another name now, each with its old one: `{ city = "town" }`."""
+    partition_by: Columns = ()
+    """The columns whose values part the table into folders, from its first landing on."""
+    cluster_by: Annotated[Columns, Field(max_length=4)] = ()
+    """The columns whose near values shall lie near each other (liquid clustering)."""
+    comment: Comment = ""
+    """What the table is about, for its readers."""
+    properties: Properties = Field(default_factory=dict)
+    """Properties of the Delta table."""
     query: Annotated[str, Field(min_length=1)] | None = None
     """A query of the source that stands for the table."""
     incremental: Incremental | None = None

@@ -68,6 +68,13 @@ class NotNullRule(RowRule):
     type: Literal["not_null", "notNull"]
 
 
+class KeyRule(NotNullRule):
+    """The column tells rows apart, so it has a value; no manifest writes this rule, `load.null_keys` asks for it."""
+
+    type: Literal["null_key"] = "null_key"  # type: ignore[assignment]
+    on_fail: RowFailure = RowFailure.SKIP
+
+
 class RegexRule(RowRule):
     """The column matches a pattern."""
 

@@ -13,6 +13,8 @@ from pydantic import TypeAdapter
 
 from hakiri.errors import RowRuleBroken, RuleUnfit, render
 from hakiri.extract.rules.judge import Judged, judge, named
+from hakiri.plan.modes import key_rules
+from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.quality import AnyRowRule
 
 RULES: TypeAdapter[tuple[AnyRowRule, ...]] = TypeAdapter(tuple[AnyRowRule, ...])
@@ -148,6 +150,24 @@ def test_rules_of_one_kind_on_one_column_have_their_own_ids() -> None:
         [{"field": "x", "on_fail": "skip", "type": kind} for kind in ("not_null", "notNull")]
     )
     assert [rule.id for rule in named(declared)] == ["not_null:x", "not_null:x#2"]
+
+
+def test_a_row_without_a_key_is_set_aside_for_a_reason_of_its_own() -> None:
+    batch = pa.RecordBatch.from_pydict({"id": [1, None], "x": [None, 2]})
+    spec = PipelineSpec.model_validate(
+        {
+            "id": "shop",
+            "source": {"connector": "sqlite"},
+            "tables": ["orders", {"name": "lines", "load": {"mode": "upsert", "upsert_key": "x"}}],
+            "load": {"mode": "upsert", "null_keys": "quarantine"},
+        }
+    )
+    orders, lines = spec.tables
+    assert key_rules(spec, lines, ("id",)) == (), "its own load does not ask for it"
+    found = judge(batch, named(key_rules(spec, orders, ("id",))), table="orders")
+    (row,) = found.aside[0].to_pylist()
+    assert (row["rule_id"], row["reason"]) == ("null_key:id", "is null, and rows are told apart by it")
+    assert (found.kept.num_rows, found.broken) == (1, {"null_key:id": 1})
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import assert_never
 import polars as pl
 
 from hakiri.extract.rules.readable import is_readable
-from hakiri.spec.quality import AnyRowRule, FieldTypeRule, MaxLengthRule, NotNullRule, RangeRule, RegexRule
+from hakiri.spec.quality import AnyRowRule, FieldTypeRule, KeyRule, MaxLengthRule, NotNullRule, RangeRule, RegexRule
 
 _BEYOND_INTEGERS = 1 << 100
 
@@ -43,6 +43,8 @@ def breach(rule: AnyRowRule, kind: pl.DataType) -> pl.Expr:
 def reason(rule: AnyRowRule) -> str:
     """Why a row was set aside, without its value."""
     match rule:
+        case KeyRule():
+            return "is null, and rows are told apart by it"
         case NotNullRule():
             return "is null"
         case RegexRule():

@@ -123,6 +123,7 @@ def cdc_mirror(table: str, schema: Struct, stored: Struct | None, mirror: Mirror
         required=(*mirror.sequence, OP_COLUMN),
         takes_every_row=False,
         may_rest=not is_exchange,
+        exchanges=is_exchange,
     )
 
 
@@ -141,6 +142,7 @@ def tombstones(table: str, schema: Struct, stored: Struct | None, mirror: Mirror
         required=(*mirror.sequence, OP_COLUMN),
         takes_every_row=False,
         may_rest=not is_exchange,
+        exchanges=is_exchange,
     )
 
 

@@ -10,4 +10,5 @@ OVERWRITE = "INSERT OVERWRITE {table} BY NAME SELECT * FROM hakiri_rows"
 
 def truncate(table: str) -> Steps:
     """Exchange the rows. An empty load leaves an empty table, and is a commit as any other."""
-    return Steps(rows=EVERY_ROW, write=OVERWRITE.format(table=table), takes_every_row=True, may_rest=False)
+    write = OVERWRITE.format(table=table)
+    return Steps(rows=EVERY_ROW, write=write, takes_every_row=True, may_rest=False, exchanges=True)

@@ -7,6 +7,7 @@ its landing is later. A row that replaces another is a new row: columns its sour
 
 from __future__ import annotations
 
+from hakiri.land.reach import REACH, bounds
 from hakiri.land.recipe import Steps
 from hakiri.land.sql import column, listed
 from hakiri.land.types import Struct
@@ -18,18 +19,29 @@ SELECT {columns} FROM (
 ) AS s WHERE hakiri_rank = 1
 """
 
-CHANGES = "SELECT * FROM ({latest}) AS s LEFT ANTI JOIN {table} AS t ON {match} AND ({settled})"
+CHANGES = """
+SELECT * FROM ({latest}) AS s
+LEFT ANTI JOIN (SELECT * FROM {table} AS t WHERE {reach}) AS t ON {match} AND ({settled})
+"""
 """What MERGE would leave as it is must not reach it: it rewrites every file it finds a match in."""
 
 MERGE = """
-MERGE WITH SCHEMA EVOLUTION INTO {table} AS t USING hakiri_rows AS s ON {match}
+MERGE WITH SCHEMA EVOLUTION INTO {table} AS t USING hakiri_rows AS s ON {match} AND {reach}
 WHEN MATCHED AND NOT ({settled}) THEN UPDATE SET {updates}
 WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
 """
 
 
-def upsert(table: str, schema: Struct, stored: Struct | None, *, key: tuple[str, ...], cursor: str | None) -> Steps:
-    """Insert new keys, replace older rows of known ones, and leave the rest."""
+def upsert(
+    table: str,
+    schema: Struct,
+    stored: Struct | None,
+    *,
+    key: tuple[str, ...],
+    cursor: str | None,
+    partition_by: tuple[str, ...] = (),
+) -> Steps:
+    """Insert new keys, replace older rows of known ones, and leave the rest; of the table only their reach is read."""
     newest = [f"{column(cursor)} DESC NULLS LAST"] if cursor else []
     latest = LATEST.format(
         columns=listed(schema.names), key=listed(key), newest=", ".join([*newest, f"{column(HASH_COLUMN)} DESC"])
@@ -41,13 +53,15 @@ def upsert(table: str, schema: Struct, stored: Struct | None, *, key: tuple[str,
     merge = MERGE.format(
         table=table,
         match=match,
+        reach=REACH,
         settled=settled,
         updates=", ".join(f"{column(name)} = {column(name, of='s')}" for name in schema.names),
         columns=listed(schema.names),
         values=listed(schema.names, of="s"),
     )
-    rows = CHANGES.format(latest=latest, table=table, match=match, settled=settled)
-    return Steps(rows=rows, write=merge, required=key, takes_every_row=False, may_rest=True)
+    rows = CHANGES.format(latest=latest, table=table, match=match, settled=settled, reach=REACH)
+    found = bounds(key, schema, stored, partition_by)
+    return Steps(rows=rows, write=merge, required=key, bounds=found, takes_every_row=False, may_rest=True)
 
 
 def _settled(stored: Struct, cursor: str | None) -> str:
