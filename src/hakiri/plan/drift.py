@@ -41,15 +41,10 @@ class SchemaChange:
     is_applied: bool
 
 
-def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChange, ...] | None:
-    """What would change, columns in the order of what would land; None where only the rows will tell.
-
-    Under a strict policy nothing is applied.
-    """
+def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChange, ...]:
+    """What would change, columns in the order of what would land. Under a strict policy nothing is applied."""
     if table.landed_columns is None:
         return ()
-    if table.produced is None:
-        return None
     found = [*column_changes(table.landed_columns, table.produced), *_key(table.landed_key, table.primary_key)]
     is_strict = policy is SchemaPolicy.STRICT
     return tuple(SchemaChange(*change, is_applied=not is_strict and _is_applied(table, change)) for change in found)
