@@ -23,7 +23,7 @@ def columns(**types: str) -> tuple[ColumnFact, ...]:
     return tuple(ColumnFact(name, kind) for name, kind in types.items())
 
 
-def changes(landed: Any, produced: Any, *, is_strict: bool = False, **table: Any) -> tuple[SchemaChange, ...] | None:
+def changes(landed: Any, produced: Any, *, is_strict: bool = False, **table: Any) -> tuple[SchemaChange, ...]:
     facts = facts_of(landed_columns=landed, produced=produced, **table).tables[0]
     return schema_changes(facts, SchemaPolicy.STRICT if is_strict else SchemaPolicy.EVOLVE)
 
@@ -48,7 +48,6 @@ def changes(landed: Any, produced: Any, *, is_strict: bool = False, **table: Any
 )
 def test_a_type_that_changed_is_widened_narrowed_or_another(before: str, after: str, kind: str) -> None:
     found = changes(columns(a=before), columns(a=after))
-    assert found is not None
     assert [(one.kind, one.is_applied) for one in found] == [(kind, kind == "widened")]
 
 
@@ -81,7 +80,7 @@ def test_a_nested_field_changes_by_the_rules_of_columns_and_is_told_by_its_path(
 
 def test_columns_come_and_go() -> None:
     found = changes(columns(id="int", old="string", _hakiri_hash="string"), columns(ID="int", new="date"))
-    assert [astuple(one) for one in found or ()] == [
+    assert [astuple(one) for one in found] == [
         ("added", "new", None, "date", True),
         ("dropped", "old", "string", None, True),
     ]
@@ -89,7 +88,7 @@ def test_columns_come_and_go() -> None:
 
 def test_another_key_is_refused() -> None:
     found = changes(columns(id="int"), columns(id="int"), landed_key=("id",), primary_key=("id", "line"))
-    assert [astuple(one) for one in found or ()] == [("rekeyed", "primary key", "id", "id, line", False)]
+    assert [astuple(one) for one in found] == [("rekeyed", "primary key", "id", "id, line", False)]
 
 
 @pytest.mark.parametrize(("replaces", "is_applied"), [(True, True), (False, False)])
@@ -97,18 +96,17 @@ def test_another_key_is_taken_by_a_round_that_takes_the_place_of_all_rows(replac
     predicate = to_json(Reading(KeyRange(("id",)), replaces=replaces))
     chunk = Chunk(ChunkKey("shop", "orders", "0002-00001"), ordinal=1, predicate=predicate)
     facts = {"landed_key": ("id",), "primary_key": ("id", "line"), "known": (state_of(chunk),)}
-    (found,) = changes(columns(id="int"), columns(id="int"), **facts) or ()
+    (found,) = changes(columns(id="int"), columns(id="int"), **facts)
     assert found.is_applied is is_applied
 
 
 def test_under_a_strict_policy_nothing_is_applied() -> None:
     found = changes(columns(), columns(a="int"), is_strict=True)
-    assert [one.is_applied for one in found or ()] == [False]
+    assert [one.is_applied for one in found] == [False]
 
 
-def test_a_new_table_has_no_changes_and_a_transform_may_hide_them() -> None:
+def test_a_new_table_has_no_changes() -> None:
     assert changes(None, columns(a="int")) == ()
-    assert changes(columns(a="int"), None) is None
 
 
 def test_another_partitioning_than_the_tables_is_told_before_it_is_refused() -> None:

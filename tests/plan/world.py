@@ -104,7 +104,9 @@ def facts_of(
     """Facts about one pipeline with one table of an id, a cursor of this type and a partition."""
     spec = spec or spec_of()
     columns = (ColumnFact("id", "bigint"), ColumnFact("cursor", kind), ColumnFact("part", "string"))
-    facts = TableFacts(**{"spec": spec.tables[0], "columns": columns, "primary_key": ("id",), **table})
+    facts = TableFacts(
+        **{"spec": spec.tables[0], "columns": columns, "produced": columns, "primary_key": ("id",), **table}
+    )
     return PipelineFacts(spec=spec, hint=hint, tables=(facts,), phase=phase)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hakiri.errors import ChunksFailed, WorkLeft
+from hakiri.errors import ChunksFailed, HakiriError, RefreshWaits, SchemaDrift, SessionLost, WorkLeft
 from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Window
 from hakiri.model.ledger import RunStatus
-from hakiri.run.pipeline import Conduct, Wish
+from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.pipeline import Conduct, Wish, run_pipeline
+from hakiri.run.stopping import Stop
+from run.hooking import Hooked
 from run.rounds import TABLE
 from run.shop import Shop
 
@@ -41,3 +46,34 @@ def test_a_run_fails_with_the_chunks_that_failed_for_good(shop: Shop, monkeypatc
         conduct = Conduct(errand, Wish())
         conduct.carry_out()
     assert [type(error) for error in conduct.errors] == [ChunksFailed]
+
+
+@pytest.mark.parametrize(("is_refused", "told"), [(False, [RefreshWaits]), (True, [SchemaDrift])])
+def test_a_full_refresh_that_did_not_begin_is_told_unless_its_table_is_refused(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, is_refused: bool, told: list[type[HakiriError]]
+) -> None:
+    monkeypatch.setattr(Conduct, "_pass", lambda *_: False)
+    with shop.errand() as errand:
+        conduct = Conduct(errand, Wish(is_full_refresh=True))
+        if is_refused:
+            conduct.refused["orders"] = SchemaDrift(pipeline="shop", table="orders", changes=("+ town",))
+        conduct.carry_out()
+    assert [type(error) for error in conduct.result().errors] == told
+
+
+class LosesItsSession:
+    """Hooks of a run whose Spark has ended."""
+
+    def perform(self, *_: Any, **__: Any) -> None:
+        raise SessionLost(reason="the JVM has ended")
+
+
+def test_a_session_that_is_lost_in_a_post_hook_is_told_once(tmp_path: Path) -> None:
+    hooked = Hooked(tmp_path / "shop", load={"post_hook": {"type": "sql", "statement": "REFRESH TABLE {table}"}})
+    hooked.stage("a", "1")
+    assert hooked.run_once(), "the hook is owed: no Spark is here"
+    with hooked.equipment() as parts:
+        lost = replace(parts, hooks=LosesItsSession())
+        beat = Heartbeat(parts.catalog, lease_seconds=60)
+        result = run_pipeline(lost, hooked.spec, wish=Wish(), heartbeat=beat, stop=Stop())
+    assert [type(error) for error in result.errors] == [SessionLost]

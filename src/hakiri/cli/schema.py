@@ -83,8 +83,6 @@ def _tell(differing: Differing) -> None:
     name = plain(differing.table.table)
     if not differing.version:
         say(f"{name}: has not landed yet")
-    elif differing.changes is None:
-        say(f"{name}: known once rows are read")
     elif not differing.changes:
         say(f"{name}: no difference (version {differing.version})")
     else:

@@ -61,7 +61,6 @@ def _knobs(knobs: Knobs) -> dict[str, Any]:
 
 
 def _table(table: TablePlan, kind: CursorKind) -> dict[str, Any]:
-    changes = table.changes
     return {
         "table": table.table.table,
         "phase": table.phase.value,
@@ -71,7 +70,7 @@ def _table(table: TablePlan, kind: CursorKind) -> dict[str, Any]:
         "new_chunks": [_chunk(planned) for planned in table.chunks],
         "lacking": asdict(table.lacking),
         "is_overlap_only": table.is_overlap_only,
-        "schema_changes": None if changes is None else [{**asdict(one), "kind": one.kind.value} for one in changes],
+        "schema_changes": [{**asdict(one), "kind": one.kind.value} for one in table.changes],
         "cautions": [{"kind": caution.kind.value, "text": caution.text} for caution in table.cautions],
     }
 

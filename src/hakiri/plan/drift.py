@@ -44,15 +44,10 @@ class SchemaChange:
     is_applied: bool
 
 
-def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChange, ...] | None:
-    """What would change, columns in the order of what would land; None where only the rows will tell.
-
-    Under a strict policy nothing is applied.
-    """
+def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChange, ...]:
+    """What would change, columns in the order of what would land. Under a strict policy nothing is applied."""
     if table.landed_columns is None:
         return ()
-    if table.produced is None:
-        return None
     renamed = table.spec.renamed
     landed, produced = ([_present(one, renamed) for one in names] for names in (table.landed_columns, table.produced))
     keys = (tuple(present_name(name, renamed) for name in key) for key in (table.landed_key, table.primary_key))

@@ -130,10 +130,7 @@ def _stretch(window: Window) -> str:
             return f"{window.lower} to {window.upper}"
 
 
-def _changes(changes: tuple[SchemaChange, ...] | None) -> Iterator[str]:
-    if changes is None:
-        yield "    schema: known once rows are read"
-        return
+def _changes(changes: tuple[SchemaChange, ...]) -> Iterator[str]:
     for change in changes[:MAX_CHANGES]:
         refused = "" if change.is_applied else ", refused"
         yield f"    schema: {MARKS[change.kind]} {change.column} {_types(change)}{refused}"

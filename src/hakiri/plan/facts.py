@@ -38,10 +38,10 @@ class TableFacts:
     spec: TableSpec
     columns: tuple[ColumnFact, ...]
     """What the source describes."""
+    produced: tuple[ColumnFact, ...]
+    """What would land, transforms applied."""
     primary_key: tuple[str, ...] = ()
     """What tells its rows apart once they have landed."""
-    produced: tuple[ColumnFact, ...] | None = None
-    """What would land, transforms applied; None where only the rows will tell."""
     transform: TransformFact | None = None
     landed_columns: tuple[ColumnFact, ...] | None = None
     """What the table holds; None before the first landing."""

@@ -86,7 +86,7 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
         lacking=_lacking(table, history, fresh),
         is_overlap_only=bool(fresh) and _is_at_top(pipeline, table),
         changes=changes,
-        cautions=cautions(pipeline, table, history=history, portions=fresh, target=cut.target, changes=changes or ()),
+        cautions=cautions(pipeline, table, history=history, portions=fresh, target=cut.target, changes=changes),
     )
 
 

@@ -77,8 +77,7 @@ class TablePlan:
     lacking: Lacking
     is_overlap_only: bool
     """Whether the source's top has not moved, so that only the overlap is read again."""
-    changes: tuple[SchemaChange, ...] | None
-    """None where only the rows will tell."""
+    changes: tuple[SchemaChange, ...]
     cautions: tuple[Caution, ...]
 
     @property

@@ -288,7 +288,7 @@ class Conduct:
         policy, pipeline = facts.spec.schema_policy, facts.spec.id
         for table in facts.tables:
             name = table.spec.name
-            error = refusal(pipeline, name, schema_changes(table, policy) or (), policy)
+            error = refusal(pipeline, name, schema_changes(table, policy), policy)
             if error is not None and name not in self.refused:
                 self.refused[name] = error
                 tell_refused(self.errand.journal, name, error)

@@ -65,8 +65,7 @@ class Differing:
     table: TableKey
     version: int
     """Of the history that it was held against; 0 before the first landing."""
-    changes: tuple[SchemaChange, ...] | None
-    """None where only the rows will tell."""
+    changes: tuple[SchemaChange, ...]
     refused: HakiriError | None
     told_apart_by: frozenset[str] | None
     """The columns that tell rows and their versions apart; None where only a row's content does."""
@@ -77,13 +76,13 @@ class Differing:
     @property
     def acceptable(self) -> tuple[SchemaChange, ...]:
         """What a person could let come; under a strict policy nothing."""
-        found = (one for one in self.changes or () if one.kind in ACCEPTABLE and not one.is_applied)
+        found = (one for one in self.changes if one.kind in ACCEPTABLE and not one.is_applied)
         return () if self.is_strict else tuple(found)
 
     @property
     def lines(self) -> tuple[str, ...]:
         """Each change in a few words."""
-        kinds = ((one, one.kind.value if one.is_applied else f"{one.kind}, refused") for one in self.changes or ())
+        kinds = ((one, one.kind.value if one.is_applied else f"{one.kind}, refused") for one in self.changes)
         return tuple(f"{told(one)} ({kind})" for one, kind in kinds)
 
     @property
@@ -94,7 +93,7 @@ class Differing:
         return {"table": self.table.table, "accepted": {one.column: one.after for one in self.acceptable}}
 
     def as_json(self) -> dict[str, object]:
-        changes = None if self.changes is None else [_plain(one) for one in self.changes]
+        changes = [_plain(one) for one in self.changes]
         refused = {"code": self.refused.code, "message": self.refused.message()} if self.refused else None
         return {"table": self.table.table, "version": self.version, "changes": changes, "refused": refused}
 
@@ -207,9 +206,9 @@ def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, p
     key = TableKey(spec.id, table.spec.name)
     changes = schema_changes(table, spec.schema_policy)
     if catalog is not None and table.landed_columns is not None:
-        waiting = tuple(one for one in _staged_changes(spec, table, catalog, place) if one not in (changes or ()))
-        changes = (*(changes or ()), *waiting) if waiting else changes
-    refused = refusal(spec.id, key.table, changes or (), spec.schema_policy)
+        waiting = tuple(one for one in _staged_changes(spec, table, catalog, place) if one not in changes)
+        changes = (*changes, *waiting)
+    refused = refusal(spec.id, key.table, changes, spec.schema_policy)
     version = len(catalog.schemas(key)) if catalog else 0
     is_strict = spec.schema_policy is SchemaPolicy.STRICT
     columns = frozenset(one.name.casefold() for one in table.landed_columns or ())
@@ -233,7 +232,7 @@ def _staged_changes(
     """What is staged and cannot land as it is, each column and type once. Narrower types can."""
     found: dict[tuple[str, str | None], SchemaChange] = {}
     for columns in _staged_columns(catalog.staged(TableKey(spec.id, table.spec.name)), place(spec, table.spec)):
-        for change in schema_changes(replace(table, produced=columns), spec.schema_policy) or ():
+        for change in schema_changes(replace(table, produced=columns), spec.schema_policy):
             if change.kind is ChangeKind.CHANGED:
                 found.setdefault((change.column, change.after), change)
     return tuple(found.values())
