@@ -72,7 +72,14 @@ for landing in landings:
 
 # COMMAND ----------
 
-ask = partial(query, pipelines=specs, place=partial(wiring.place, project), ask=wiring.ask)
+ask = partial(
+    query,
+    project=project,
+    place=partial(wiring.place, project),
+    view_target=partial(wiring.view_target, project),
+    catalog=partial(wiring.existing_catalog, settings, project),
+    ask=wiring.ask,
+)
 for name in dict.fromkeys(spec.quarantine_name(table) for spec in specs for table in spec.tables):
     try:
         answer = ask(f'SELECT * FROM "{name}" LIMIT 5')  # noqa: S608 a name of the project's own
