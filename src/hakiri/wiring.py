@@ -32,7 +32,6 @@ from hakiri.model.session import SessionKind
 from hakiri.model.view import View
 from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
-from hakiri.run.gc import Collected, collect
 from hakiri.run.manifest import Workplace, find_pipeline
 from hakiri.run.node import Node
 from hakiri.run.query import table_paths
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from hakiri.land.hooks.perform import Hooks
     from hakiri.land.hooks.views import Views
     from hakiri.land.views.port import Views as ViewShelf
+    from hakiri.run.gc import Collected
     from hakiri.run.trial import Trial
 
 
@@ -179,6 +179,8 @@ def collect_leavings(
 
     Raises RetentionUnfit, CatalogBehind and CatalogError. A repeat removes what has grown old since.
     """
+    from hakiri.run.gc import Collected, collect  # loads what reads Delta tables
+
     with existing_catalog(settings, project) as catalog:
         if catalog is None:
             return Collected()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.key import KeyValue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RUN_COLUMN = "_hakiri_run_id"
 CHUNK_COLUMN = "_hakiri_chunk_id"

@@ -75,7 +75,7 @@ class Journal:
         self._lock = Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("xb", buffering=0)  # no append: a volume has none
+            self._file = self.path.open("ab", buffering=0)
             sync(folder)
             sync_above(folder)
         except OSError as cause:
