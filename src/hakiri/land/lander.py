@@ -78,7 +78,7 @@ def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Tria
     Where the mode builds a table first, that has to pass the trial before anything of the other is changed.
 
     A repeat is reported as such and changes nothing. The session is asked for only if the files cannot be adopted as
-    they lie. Raises LandError: RETRY means that the same call may be made again, and that it finds out whether the table
+    they lie. Raises LandError: RETRY means that the same call may be made again, and finds out whether the table
     carries the landing by then; SessionLost means the same for another session, NotWritable for a disk with more room.
     """
     table = _open(request, spark)
