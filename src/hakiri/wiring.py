@@ -37,9 +37,10 @@ from hakiri.run.node import Node
 from hakiri.run.query import table_paths
 from hakiri.run.surroundings import looks_around
 from hakiri.settings import Settings
+from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, EngineSection
-from hakiri.spec.read import Project, name_in_schema
+from hakiri.spec.read import Project
 from hakiri.spec.reference import resolve
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.port import Files
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from hakiri.land.hooks.perform import Hooks
     from hakiri.land.hooks.views import Views
     from hakiri.land.views.port import Views as ViewShelf
+    from hakiri.run.gather import Watermarks
     from hakiri.run.gc import Collected
     from hakiri.run.trial import Trial
 
@@ -193,6 +195,16 @@ def collect_leavings(
             retention=retention,
             is_rehearsal=is_rehearsal,
         )
+
+
+def watermarks(settings: Settings, project: Project) -> Watermarks:
+    """How far tables have come, asked of themselves; by Spark where it alone knows them."""
+    from hakiri.run.watermarks import watermarks_of  # loads what reads Delta tables
+
+    is_named = project.spec.context.tables is not None
+    return watermarks_of(
+        partial(place, project), (lambda: open_session(engine_settings(settings, project))) if is_named else None
+    )
 
 
 def close_engine() -> None:

@@ -13,7 +13,7 @@ from hakiri import wiring
 from hakiri.model.ledger import Pipeline, RunStatus
 from hakiri.plan.make import make_plan
 from hakiri.run.gather import gather
-from hakiri.run.pipeline import Result
+from hakiri.run.pipeline import Result, Wish
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -37,6 +37,9 @@ def put(stand: Stand, name: str, *lines: str) -> None:
     path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
 
 
+KEYED = PIPELINE.replace('name = "events",', 'name = "events", load = { mode = "upsert", upsert_key = "id" },')
+
+
 def event(number: int, kind: str | None = "click") -> str:
     return json.dumps({"id": number, "kind": kind})
 
@@ -45,6 +48,18 @@ def apply(stand: Stand) -> Result:
     result = stand.apply()["events"]
     assert (result.status, result.errors) == (RunStatus.SUCCEEDED, ())
     return result
+
+
+def test_a_full_refresh_of_an_upsert_leaves_one_row_per_key(make_stand: MakeStand) -> None:
+    stand = make_stand({"pipelines/events.toml": KEYED})
+    (stand.root / "data/events").mkdir(parents=True)
+    put(stand, "1.jsonl", event(1), event(2))
+    put(stand, "2.jsonl", event(2))
+    apply(stand)
+    assert stand.landed("events") == Rows({(1, "click"): 1, (2, "click"): 1})
+    (result,) = stand.apply(wish=Wish(is_full_refresh=True)).values()
+    assert result.errors == ()
+    assert stand.landed("events") == Rows({(1, "click"): 1, (2, "click"): 1})
 
 
 def test_each_file_is_read_once_and_equal_rows_of_two_files_are_two_rows(make_stand: MakeStand) -> None:

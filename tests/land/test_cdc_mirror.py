@@ -102,6 +102,14 @@ def test_each_change_is_counted_as_one_that_lands_or_one_that_says_nothing_new(s
     assert feed.rows() == [("b", "new", 5), ("e", "new", 4)]
 
 
+def test_a_key_that_is_renamed_is_renamed_in_the_tombstones_by_a_landing_without_any(spark_workshop: Workshop) -> None:
+    Feed(spark_workshop).land(put("a", 1), put("b", 1), delete("b", 2))
+    renamed = {"name": "id"}
+    feed = Feed(spark_workshop, {"key": ("name",)})
+    feed.land(put("b", 1, "late"), put("c", 3), renamed=renamed)
+    assert spark_workshop.spark_rows("name", "note", "lsn") == [("a", "new", 1), ("c", "new", 3)]
+
+
 def test_a_full_refresh_takes_the_place_of_rows_and_tombstones(spark_workshop: Workshop) -> None:
     feed = Feed(spark_workshop)
     feed.land(put("a", 90), delete("b", 91), clear(80))

@@ -275,6 +275,14 @@ def test_a_declared_rename_keeps_the_files_of_a_catalogs_table(tmp_path: Path, s
         assert [one["operation"] for one in commits].count("RENAME COLUMN") == 1
 
 
+def test_a_table_that_is_exchanged_is_renamed_without_a_key_or_a_cursor(spark_workshop: Workshop) -> None:
+    options: dict[str, Any] = {"mode": LoadMode.TRUNCATE, "removes_overlap": True}
+    spark_workshop.land(spark_workshop.chunk([{"id": 1, "town": "Basel", "n": 1}], schema=TOWN), **options)
+    chunk = spark_workshop.chunk([{"id": 2, "city": "Bern", "n": 1}], schema=CITY)
+    spark_workshop.land(chunk, renamed={"city": "town"}, **options)
+    assert spark_workshop.rows("id", "city") == [(2, "Bern")]
+
+
 def test_rows_that_are_told_apart_by_content_are_not_renamed(workshop: Workshop) -> None:
     workshop.land(workshop.chunk([{"id": 1, "town": "Basel", "n": 1}], schema=TOWN, cursor="n"))
     chunk = workshop.chunk([{"id": 1, "city": "Basel", "n": 1}], schema=CITY, cursor="n")

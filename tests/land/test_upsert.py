@@ -72,6 +72,17 @@ def test_rows_without_a_key_are_counted_and_nothing_lands(spark_workshop: Worksh
     assert not (spark_workshop.root / "_delta_log").exists()
 
 
+def test_a_full_refresh_leaves_the_latest_row_of_each_key_and_takes_none_without(spark_workshop: Workshop) -> None:
+    refresh = {**BY_ID, "mode": LoadMode.TRUNCATE, "keeps_latest": True}
+    spark_workshop.land_rows(order(1, "a", 1), order(2, "b", 1), **BY_ID)
+    landed = spark_workshop.land_rows(order(3, "old", 1), order(3, "new", 2), order(4, "d", 1), **refresh)
+    assert (landed.tally.staged, landed.tally.deduplicated) == (2, 1)
+    assert spark_workshop.rows() == [(3, "new", 2), (4, "d", 1)]
+    with pytest.raises(NullKeys):
+        spark_workshop.land_rows(order(None), **refresh)
+    assert spark_workshop.rows() == [(3, "new", 2), (4, "d", 1)]
+
+
 def test_a_key_has_to_be_named_and_staged(workshop: Workshop) -> None:
     with pytest.raises(KeyMissing):
         workshop.land_rows(order(1), mode=LoadMode.UPSERT)

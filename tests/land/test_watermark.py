@@ -67,6 +67,7 @@ def test_the_first_load_is_adopted_whole_and_its_missing_values_are_counted(work
     assert (landed.outcome, landed.unmarked, landed.tally.staged) == (Outcome.ADOPTED, 1, 3)
     assert isinstance(workshop.target, PathTarget)
     assert greatest("orders", workshop.target, "seen", None) == 5
+    assert greatest("orders", workshop.target, "noticed", None, before="seen") == 5, "the table is renamed by a landing"
 
 
 def test_a_table_without_the_column_is_not_landed_in(spark_workshop: Workshop) -> None:

@@ -91,6 +91,11 @@ def test_a_name_that_a_table_has_is_no_views(check: Any, name: str, owner: str) 
     assert [place.file for place in problem.places()] == [f"views/{name}.sql"]
 
 
+def test_a_dot_makes_no_other_name_because_a_schema_has_none(check: Any) -> None:
+    (problem,) = problems_of(check, {"sales.daily.sql": "SELECT 1 AS x", "sales_daily.sql": "SELECT 2 AS x"})
+    assert problem.code == "HK119"
+
+
 def test_the_table_for_rejected_rows_that_a_manifest_names_is_taken_too(check: Any) -> None:
     pipeline = f'{PIPELINE}quality = {{ quarantine = {{ table = "rejects" }} }}\n'
     (problem,) = problems_of(check, {"Rejects.sql": "SELECT 1 AS x"}, pipeline)

@@ -11,7 +11,7 @@ from hakiri.run.manifest import choose_pipelines
 from hakiri.run.plan import plan_pipelines, show_document, show_lines, write_sealed
 from hakiri.run.views import change_views, gather_views
 from hakiri.settings import from_environment
-from hakiri.wiring import connector, existing_catalog, place, transforms, view_shelf, workplace
+from hakiri.wiring import connector, existing_catalog, place, transforms, view_shelf, watermarks, workplace
 
 EXIT_UNPLANNED = 1
 
@@ -29,6 +29,7 @@ def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Pat
             catalog,
             place=partial(place, found),
             transforms=partial(transforms, settings, found),
+            watermark=watermarks(settings, found),
             is_full_refresh=is_full_refresh,
             views=views,
             changes=change_views(views, view_shelf(settings, found)),

@@ -94,7 +94,8 @@ def _renames(request: LandRequest, stored: Struct) -> dict[str, str]:
     """The stored columns that have to be renamed first. Raises RenameUnfit."""
     _require_single(request, stored)
     renames = outdated(stored.names, request.renamed)
-    if renames and request.removes_overlap and not (request.key and request.cursor):
+    is_told_apart = request.mirror is None and request.mode in (LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK)
+    if renames and is_told_apart and request.removes_overlap and not (request.key and request.cursor):
         reason = "rows of this table are told apart by their content, of which the names are part"
         raise _unfit(request, next(iter(renames.values())), reason)
     return renames
@@ -167,6 +168,10 @@ def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> S
     match request.mode:
         case LoadMode.APPEND:
             return append(name, schema, stored, _overlap(request, schema))
+        case LoadMode.TRUNCATE if request.keeps_latest:
+            _require_key(request, schema, None)
+            latest = upsert(name, schema, None, key=request.key, cursor=_present(request.cursor, schema))
+            return replace(truncate(name), rows=latest.rows, required=latest.required, takes_every_row=False)
         case LoadMode.TRUNCATE:
             return truncate(name)
         case LoadMode.BLUE_GREEN:

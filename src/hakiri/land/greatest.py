@@ -23,7 +23,7 @@ from hakiri.land.peek import files_at
 from hakiri.land.said import is_missing, translating
 from hakiri.land.sql import column
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
-from hakiri.land.types import Struct, Type, from_delta, is_real
+from hakiri.land.types import Field, Struct, Type, from_delta, is_real
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import StagedFile
 
@@ -37,20 +37,24 @@ ANY_ROW = "SELECT 1 FROM {table} LIMIT 1"
 _FINITE = "CASE WHEN ABS({value}) < CAST('infinity' AS DOUBLE) THEN {value} END"
 
 
-def greatest(name: str, target: Target, wanted: str, spark: Callable[[], SparkSession] | None) -> KeyValue | None:
+def greatest(
+    name: str, target: Target, wanted: str, spark: Callable[[], SparkSession] | None, *, before: str | None = None
+) -> KeyValue | None:
     """The greatest value of the column; None where there is no table, or no value in it. A repeat looks again.
+
+    `before` is what the column was called, where the table may still know it by that name.
 
     The session is asked for only where delta-rs cannot read the table; without one that is TableUnreadable. Raises
     WatermarkMissing where the table has rows and no such column.
     """
     try:
-        return _by_delta(name, target, wanted)
+        return _by_delta(name, target, (wanted, before))
     except TableNotLanded:
         return None
     except TableUnreadable as unreadable:
         if spark is None:
             raise
-        return _by_spark(name, spark(), target, wanted, unreadable)
+        return _by_spark(name, spark(), target, (wanted, before), unreadable)
 
 
 def mark(value: str, kind: Type) -> str:
@@ -87,15 +91,15 @@ def _empty(values: pa.ChunkedArray) -> int:
     return len(values) - (pc.sum(counted).as_py() or 0)
 
 
-def _by_delta(name: str, target: Target, wanted: str) -> KeyValue | None:
+def _by_delta(name: str, target: Target, names: tuple[str, str | None]) -> KeyValue | None:
     if isinstance(target, NamedTarget):
         raise TableUnreadable(table=name, reason="it is a table of a catalog")
     table = open_table(name, target.path)
-    field = from_delta(json.loads(table.schema().to_json())).find(wanted)
+    field = _find(from_delta(json.loads(table.schema().to_json())), names)
     builder = QueryBuilder().register("t", table)
     try:
         if field is None:
-            _require_empty(name, wanted, bool(pa.table(builder.execute(ANY_ROW.format(table="t")).read_all())))
+            _require_empty(name, names[0], bool(pa.table(builder.execute(ANY_ROW.format(table="t")).read_all())))
             return None
         quoted = '"' + field.name.replace('"', '""') + '"'
         found = pa.table(builder.execute(GREATEST.format(mark=mark(quoted, field.type), table="t")).read_all())
@@ -105,7 +109,7 @@ def _by_delta(name: str, target: Target, wanted: str) -> KeyValue | None:
 
 
 def _by_spark(
-    name: str, spark: SparkSession, target: Target, wanted: str, unreadable: TableUnreadable
+    name: str, spark: SparkSession, target: Target, names: tuple[str, str | None], unreadable: TableUnreadable
 ) -> KeyValue | None:
     def failure(reason: str) -> TableUnreadable:
         return TableUnreadable(table=name, reason=reason)
@@ -115,12 +119,16 @@ def _by_spark(
         stored = _stored(session, target)
         if stored is None:
             return None
-        field = stored.find(wanted)
+        field = _find(stored, names)
         if field is None:
-            _require_empty(name, wanted, bool(session.sql(ANY_ROW.format(table=table)).collect()))
+            _require_empty(name, names[0], bool(session.sql(ANY_ROW.format(table=table)).collect()))
             return None
         marked = mark(column(field.name), field.type)
         return _value(session.sql(GREATEST.format(mark=marked, table=table)).toArrow())
+
+
+def _find(stored: Struct, names: tuple[str, str | None]) -> Field | None:
+    return next((field for name in names if name and (field := stored.find(name))), None)
 
 
 def _stored(session: SparkSession, target: Target) -> Struct | None:

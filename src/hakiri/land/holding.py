@@ -21,6 +21,7 @@ class Holding:
     files: frozenset[str]
     """The addresses of the files its rows are in."""
     schema: Struct
+    partition_by: tuple[str, ...] = ()
 
 
 def holding(name: str, path: str, app_id: str) -> Holding | None:
@@ -28,7 +29,8 @@ def holding(name: str, path: str, app_id: str) -> Holding | None:
     try:
         table = DeltaTable(path)
         schema = from_delta(json.loads(table.schema().to_json()))
-        return Holding(table.transaction_version(app_id) or 0, frozenset(table.file_uris()), schema)
+        parts = tuple(table.metadata().partition_columns)
+        return Holding(table.transaction_version(app_id) or 0, frozenset(table.file_uris()), schema, parts)
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:

@@ -189,7 +189,7 @@ def _exchange(
         trial(build.target)
         build.audit()
         build.lay_out()
-    now = table.look(recipe.stamp.app_id, request.since) if isinstance(table, RustTable) else standing
+    now = table.look(recipe.stamp.app_id, request.since)
     if now != standing and not _is_alike(now, standing):
         build.remove()
         return None

@@ -75,6 +75,8 @@ class LandRequest:
     """The table's comment, when it is made in a catalog; a folder has none."""
     may_adopt: bool = True
     """Whether sealed files may become the table's own; else Spark writes them anew."""
+    keeps_latest: bool = False
+    """Whether of all staged rows with one key only the latest takes part in an exchange (a full refresh of upsert)."""
     accepts_loss: bool = False
     """Whether a table that has lost rows may be landed in, because all of it is being read anew."""
     is_sparse: bool = False

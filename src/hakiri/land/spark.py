@@ -132,7 +132,7 @@ class SparkTable:
         """
         with translated(self._landing):
             self._prepare(recipe)
-            if recipe.agreement.widened and not recipe.is_new:
+            if recipe.agreement.widened and not (recipe.is_new or recipe.steps.builds):
                 self._lay_out(recipe)  # the views that look at the table know it by its narrower types
             self._bundle(recipe)
             put_stamp(self._session, recipe.stamp, tally)

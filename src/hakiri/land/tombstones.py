@@ -17,6 +17,7 @@ from hakiri.land.recipe import LandRequest
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.model.change import OP_COLUMN, Op
 from hakiri.model.chunk import TableKey
+from hakiri.model.renamed import outdated
 from hakiri.model.staged import StagedChunk
 
 if TYPE_CHECKING:
@@ -49,9 +50,10 @@ def land_tombstones(request: LandRequest, spark: Callable[[], SparkSession]) -> 
         comment=f"Which keys of {table.table} have ended, and when",
     )
     is_begun = request.carried is not None and not request.accepts_loss
-    if is_begun and find_table(aside, spark) is None:
+    found = find_table(aside, spark) if is_begun else None
+    if is_begun and found is None:
         raise TombstonesLost(table=table.table, tombstones=sql_name(target))
-    if is_begun and request.mirror.brings is Op.UPSERT:
+    if found and request.mirror.brings is Op.UPSERT and not outdated(found.schema.names, request.renamed):
         return None
     return land(aside, spark)
 

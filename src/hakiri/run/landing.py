@@ -256,7 +256,8 @@ class TableLander:
             key=self._present(load_of(spec, table).upsert_key) or self._landing_key(decided, is_exchange=is_exchange),
             cursor=next(iter(self._present(filter(None, [self._cursor_column]))), None),
             renamed=table.renamed,
-            watermark=load_of(spec, table).watermark_column,
+            watermark=next(iter(self._present(filter(None, [load_of(spec, table).watermark_column]))), None),
+            keeps_latest=is_exchange and mode is LoadMode.UPSERT,
             mirror=self._mirror(staged),
             layout=self._layout(),
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
@@ -271,8 +272,8 @@ class TableLander:
         if load is None:
             return None
         return Mirror(
-            key=mirror_key(self._table, load),
-            sequence=sequence_columns(load, [name for chunk in staged for name in chunk.schema.names]),
+            key=self._present(mirror_key(self._table, load)),
+            sequence=self._present(sequence_columns(load, [name for chunk in staged for name in chunk.schema.names])),
             tombstones=sql_name(tombstones_of(self._place.target)),
             brings=farthest_op(self._place.root, staged, table=self._key.table),
             is_soft=load.deletes is Deletes.SOFT,

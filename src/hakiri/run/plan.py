@@ -18,7 +18,7 @@ from hakiri.plan.make import make_plan
 from hakiri.plan.plan import Plan
 from hakiri.plan.views import ViewChange, ViewFacts
 from hakiri.run.equipment import Place
-from hakiri.run.gather import gather
+from hakiri.run.gather import Watermarks, gather
 from hakiri.run.landed import require_landed
 from hakiri.run.watermarks import watermarks_of
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -44,14 +44,15 @@ def plan_pipelines(
     *,
     place: Callable[[PipelineSpec, TableSpec], Place],
     transforms: Callable[[PipelineSpec], Mapping[str, Reshape]],
+    watermark: Watermarks | None = None,
     is_full_refresh: bool = False,
     views: ViewFacts | None = None,
     changes: tuple[ViewChange, ...] = (),
 ) -> Planned:
     """What there is to do for these pipelines. One that cannot be planned keeps none of the others from it.
 
-    `catalog` is None where there is none yet, `views` are what the `changes` of views rest on. The same facts give the
-    same plan (G1).
+    `catalog` is None where there is none yet. `watermark` asks how far a table has come, where that takes more than
+    reading it here. `views` are what the `changes` of views rest on. The same facts give the same plan (G1).
     """
     facts, errors = [], []
     for spec in specs:
@@ -67,7 +68,7 @@ def plan_pipelines(
                 reshapes=reshapes,
                 is_full_refresh=is_full_refresh,
                 surveys_all=True,
-                watermark=watermarks_of(place),
+                watermark=watermark or watermarks_of(place),
             ).facts
             make_plan([found])
         except HakiriError as error:

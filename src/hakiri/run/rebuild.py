@@ -180,7 +180,9 @@ def _schema(equipment: Equipment, spec: PipelineSpec, table: TableSpec, held: Ho
         (facts,) = describe(alone, equipment.connector(spec), None, reshapes=equipment.transforms(spec)).facts.tables
     except HakiriError:
         return ""
-    return Decision(columns=held.schema, key=facts.primary_key, reason="restored from the table's log").to_text()
+    reason = "restored from the table's log"
+    restored = Decision(columns=held.schema, key=facts.primary_key, partition_by=held.partition_by, reason=reason)
+    return restored.to_text()
 
 
 def _held(key: TableKey, target: Target, name: str, last: int) -> Holding | None:

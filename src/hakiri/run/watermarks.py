@@ -24,6 +24,7 @@ def watermarks_of(
         # Loaded where a table goes by it: most plans need none of it.
         from hakiri.land.greatest import greatest
 
-        return greatest(spec.landed_name(table), place(spec, table).target, column, spark)
+        before = next((old for new, old in table.renamed.items() if new.casefold() == column.casefold()), None)
+        return greatest(spec.landed_name(table), place(spec, table).target, column, spark, before=before)
 
     return ask

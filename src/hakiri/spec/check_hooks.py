@@ -14,6 +14,7 @@ from hakiri.spec.faults import guess, key_name
 from hakiri.spec.hook import FunctionHook, Hook, RefreshHook, SqlHook, WebhookHook
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadSpec
+from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.project import ProjectSpec
 from hakiri.spec.statement import TABLE, read_statement
@@ -29,8 +30,8 @@ class Surroundings:
     shown: Callable[[Path], str]
     tables: tuple[str, ...]
     """The landed names of the project's tables."""
-    quarantines: tuple[str, ...]
-    """The names of the tables that quarantined rows go to."""
+    beside: tuple[str, ...]
+    """The names of the tables that are kept beside them."""
     functions: Functions
 
 
@@ -104,7 +105,8 @@ def _check_host(hook: WebhookHook, project: ProjectSpec, wrong: Wrong) -> Iterat
 
 
 def _check_view(hook: RefreshHook, around: Surroundings, wrong: Wrong) -> Iterator[ManifestError]:
-    if hook.view.casefold() in {name.casefold() for name in (*around.tables, *around.quarantines)}:
+    taken = {name_in_schema(name).casefold() for name in (*around.tables, *around.beside)}
+    if name_in_schema(hook.view).casefold() in taken:
         yield wrong("view", f"`{hook.view}` is a table of the project, and a refresh would replace its rows")
         return
     file = view_file(around.root, hook.view)

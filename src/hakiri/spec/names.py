@@ -30,6 +30,11 @@ def check_column(name: str) -> str:
     return name
 
 
+def name_in_schema(landed: str) -> str:
+    """What a table or view is called in a schema, where a name has no dots: `crm.users` is `crm_users`."""
+    return landed.replace(".", "_")
+
+
 # Patterns stay patterns, so that the exported schema has them too; this is what a person is told instead.
 EXPLAINED = {
     r"^[a-z0-9][a-z0-9_-]{0,63}$": "lower-case letters, digits, `-` and `_`, at most 64 characters",

@@ -27,6 +27,7 @@ from hakiri.spec.check_hooks import Surroundings, check_hooks, refresh_hooks
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
 from hakiri.spec.lines import KeyPath
+from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec, TransformSpec
 from hakiri.spec.project import ProjectSpec
 from hakiri.spec.view_files import view_files
@@ -248,7 +249,7 @@ class _Reading:
             root=self.root,
             shown=self._shown,
             tables=landed_names(self.pipelines),
-            quarantines=self._names_beside(),
+            beside=self._names_beside(),
             functions=self.functions,
         )
         for one in self.pipelines.values():
@@ -265,11 +266,6 @@ class _Reading:
 def landed_names(pipelines: Mapping[str, Definition]) -> tuple[str, ...]:
     """What the tables of all pipelines are called once they have landed."""
     return tuple(one.spec.landed_name(table) for one in pipelines.values() for table in one.spec.tables)
-
-
-def name_in_schema(landed: str) -> str:
-    """What a table is called in a schema, where a name has no dots: `crm.users` is `crm_users`."""
-    return landed.replace(".", "_")
 
 
 def check_landed_names(pipelines: Mapping[str, Definition], *, in_schema: bool) -> Iterator[ManifestError]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from hakiri.errors import ManifestError, Place, UnreadableManifest, ViewReadsUnknown, ViewRefused, ViewTaken
 from hakiri.model.view import View, in_order
 from hakiri.spec.faults import guess
-from hakiri.spec.names import check_identifier
+from hakiri.spec.names import check_identifier, name_in_schema
 from hakiri.spec.select import NotSql, Select, read_select
 from hakiri.spec.view_files import SUFFIX, view_files
 
@@ -93,16 +93,21 @@ def _spelled(read: _Read, known: Mapping[str, str]) -> View:
 
 
 def _collisions(found: Iterable[_Read], taken: Iterable[str]) -> Iterator[ManifestError]:
-    tables = {name.casefold(): name for name in taken}
+    tables = {_spot(name): name for name in taken}
     before: dict[str, _Read] = {}
     for read in found:
         name = read.view.name
-        if table := tables.get(name.casefold()):
+        if table := tables.get(_spot(name)):
             yield ViewTaken(view=name, owner=f"the table `{table}`", found=(Place(read.file),))
-        elif (other := before.setdefault(name.casefold(), read)) is not read:
+        elif (other := before.setdefault(_spot(name), read)) is not read:
             yield ViewTaken(
                 view=name, owner=f"the view `{other.view.name}`", found=(Place(other.file), Place(read.file))
             )
+
+
+def _spot(name: str) -> str:
+    """Where a name leads, in folders and in a schema, which has no dots in its names."""
+    return name_in_schema(name).casefold()
 
 
 def _strangers(read: _Read, known: Mapping[str, str]) -> Iterator[ManifestError]:
