@@ -31,6 +31,7 @@ from hakiri.land.standing import Standing, Turn, turn
 from hakiri.land.target import NamedTarget, PathTarget, Target, folder_of
 from hakiri.land.types import Struct
 from hakiri.model.boundary import Boundary, passing
+from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally
 from hakiri.spec.load import LoadMode
 
@@ -81,7 +82,7 @@ def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Tria
     they lie. Raises LandError: RETRY means that the same call may be made again, and finds out whether the table
     carries the landing by then; SessionLost means the same for another session, NotWritable for a disk with more room.
     """
-    table = _open(request, spark)
+    table = _open(request.target, request.landing, spark)
     landed = _land(request, table, spark, trial)
     if request.mode is LoadMode.BLUE_GREEN and landed.outcome is not Outcome.RESTED:
         _tidy(request, table, landed)
@@ -113,9 +114,17 @@ def _land(
     raise TableContended(table=landing.table.table, number=landing.number)
 
 
+def last_number(project: str, landing: Landing, target: Target, spark: Callable[[], SparkSession]) -> int | None:
+    """The last landing that the table carries now, 0 for none; None where its log is too short to tell."""
+    standing = _open(target, landing, spark).look(app_id(project, landing.table), -1)
+    return 0 if standing is None else standing.number
+
+
 def find_table(request: LandRequest, spark: Callable[[], SparkSession]) -> Standing | None:
     """The table that the request is for, as it is now; None where there is none."""
-    return _open(request, spark).look(app_id(request.project, request.landing.table), request.since)
+    return _open(request.target, request.landing, spark).look(
+        app_id(request.project, request.landing.table), request.since
+    )
 
 
 class _Table(Protocol):
@@ -124,11 +133,9 @@ class _Table(Protocol):
     def commits(self, *, since: int) -> tuple[Commit, ...]: ...
 
 
-def _open(request: LandRequest, spark: Callable[[], SparkSession]) -> RustTable | SparkTable:
-    folder = folder_of(request.target)
-    if folder is not None:
-        return RustTable(folder, request.landing)
-    return SparkTable(spark(), request.target, request.landing)
+def _open(target: Target, landing: Landing, spark: Callable[[], SparkSession]) -> RustTable | SparkTable:
+    folder = folder_of(target)
+    return RustTable(folder, landing) if folder is not None else SparkTable(spark(), target, landing)
 
 
 def _writer(request: LandRequest, table: RustTable | SparkTable, spark: Callable[[], SparkSession]) -> SparkTable:

@@ -19,14 +19,12 @@ from hakiri.errors import (
 )
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.durable import make_durable
-from hakiri.land.holding import holding
-from hakiri.land.lander import Landed, land
+from hakiri.land.lander import Landed, land, last_number
 from hakiri.land.layout import Layout
 from hakiri.land.quarantine import land_quarantine
 from hakiri.land.recipe import LandRequest, Mirror
-from hakiri.land.stamp import app_id
 from hakiri.land.standing import Carried, carried
-from hakiri.land.target import PathTarget, folder_of, quarantine_of, sql_name, tombstones_of
+from hakiri.land.target import quarantine_of, sql_name, tombstones_of
 from hakiri.land.tombstones import farthest_op, land_tombstones
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus, TableKey, Window
@@ -285,10 +283,9 @@ class TableLander:
 
         Raises the error where that cannot be known from here.
         """
-        name = app_id(self._errand.equipment.project, self._key)
-        target = self._place.target
-        held = holding(self._name, target.path, name) if folder_of(target) and isinstance(target, PathTarget) else None
-        is_unwritten = folder_of(target) is not None and (held is None or held.number < landing.number)
+        equipment = self._errand.equipment
+        number = last_number(equipment.project, landing, self._place.target, equipment.spark)
+        is_unwritten = number is not None and number < landing.number
         states = self._states(landing.chunks)
         damaged = [key for key, state in states.items() if self._is_damaged(state)]
         if not is_unwritten or not damaged:
