@@ -32,18 +32,6 @@ FOR_SMALL_QUERIES = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes share the tests (`-n 2 --dist loadgroup`), one has the Spark, and files stay whole."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("spark" if _is_on_spark(item) else item.location[0]))
-
-
-def _is_on_spark(item: pytest.Item) -> bool:
-    """Also those whose fixtures ask for it by their parameter: the catalog on Spark, and what Spark has written."""
-    asks = ("delta_spark", "written")
-    return "spark" in getattr(item, "fixturenames", ()) or any(f"[{word}" in item.name for word in asks)
-
-
 @pytest.fixture
 def make_project(tmp_path: Path) -> MakeProject:
     """Write files into an empty folder; a hakiri.toml is added where none is given."""
@@ -65,7 +53,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The one embedded session of a test run. Its JVM is set up for many small queries, not for long ones."""
+    """The one embedded session of a test process. Its JVM is set up for many small queries, not for long ones."""
     yield open_session(
         EngineSettings(
             kind=SessionKind.LOCAL,
