@@ -3,11 +3,11 @@
 uv run python benchmarks/transforms.py [--rows 5000000] [--rounds 3]
 
 Rows of eight columns lie in two Parquet files, and two processes take one each. A round is, in turn: the plan as a
-chunk's task runs it (batch by batch, Arrow in and Arrow out, rows counted), and the same five expressions written in
-plain Polars over all rows at once. Both are handed the same Arrow batches, for reading them is a connector's work.
-Seconds are those of the slower process from the first row to the last, its start and the reading left out; CPU seconds
-are those of both. Checking is reading the plan's file, comparing every node and making the expressions, as every task
-does once.
+chunk's task runs it (batch by batch, Arrow in and Arrow out, rows counted) in two tasks of Spark at once, the same in
+two plain processes, and the same five expressions written in plain Polars over all rows at once, in two processes. All
+are handed the same Arrow batches, for reading them is a connector's work. Seconds are those of the slower process from
+the first row to the last, its start and the reading left out; CPU seconds are those of both. Checking is reading the
+plan's file, comparing every node and making the expressions, as every task does once.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
@@ -29,11 +31,18 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hakiri.engine.session import close_session, open_session
+from hakiri.engine.settings import EngineSettings
+from hakiri.engine.task import call_on_executor
 from hakiri.errors import Place
 from hakiri.extract.transform.read import read_transform, write_transform
 from hakiri.extract.transform.record import RecordedFrame
 from hakiri.extract.transform.reshape import Placed, Reshape
+from hakiri.model.session import SessionKind
 from hakiri.spec.transform import CompiledTransform
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 BATCH_ROWS = 64_000
 EXPRESSIONS = [
@@ -55,16 +64,26 @@ def main() -> None:
     print(f"checking and loading the plan ({len(plan):,} bytes): {1000 * check_seconds(plan):.2f} ms, best of 20")
     with tempfile.TemporaryDirectory() as folder:
         files = [write(Path(folder) / f"{part}.parquet", asked.rows // 2, seed=part) for part in range(2)]
-        found: dict[str, list[tuple[float, float]]] = {"the plan, batch by batch": [], "plain Polars": []}
+        spark = open_session(EngineSettings(kind=SessionKind.LOCAL, cores=2, log_dir=Path(folder) / "logs"))
+        ways = {
+            "the plan, in two tasks of Spark": partial(on_spark, spark),
+            "the plan, in two processes": partial(together, by_plan),
+            "plain Polars, in two processes": partial(together, by_polars),
+        }
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
         for _ in range(asked.rounds):
-            for name, run in zip(found, (by_plan, by_polars), strict=True):
-                found[name].append(together(run, files, plan))
+            for name, way in ways.items():
+                found[name].append(way(files, plan))
         for name, times in found.items():
             wall, cpu = (median(column) for column in zip(*times, strict=True))
             print(f"{name}: {wall:.2f} s, {cpu:.2f} CPU s ({', '.join(f'{one:.2f}' for _, one in times)})")
-        ours, theirs = (median(cpu for _, cpu in times) for times in found.values())
+        (wall, cpu), _, (plain_wall, plain_cpu) = (
+            tuple(median(column) for column in zip(*times, strict=True)) for times in found.values()
+        )
         batches = 2 * -(-asked.rows // 2 // BATCH_ROWS)
-        print(f"{ours / theirs:.2f} times the CPU; {1000 * (ours - theirs) / batches:.2f} ms more for each batch")
+        print(f"on Spark {wall / plain_wall:.2f} times the time of plain Polars, {cpu / plain_cpu:.2f} times its CPU")
+        print(f"{1000 * (cpu - plain_cpu) / batches:.2f} ms of CPU more for each batch")
+        close_session()
 
 
 def compiled() -> bytes:
@@ -131,6 +150,15 @@ def together(run: Run, files: list[Path], plan: bytes) -> tuple[float, float]:
     with ProcessPoolExecutor(len(files), mp_context=get_context("spawn")) as pool:
         found = list(pool.map(measured, [run] * len(files), files, [plan] * len(files)))
     assert sum(rows for _, _, rows in found) > 0
+    return max(wall for wall, _, _ in found), sum(cpu for _, cpu, _ in found)
+
+
+def on_spark(spark: SparkSession, files: list[Path], plan: bytes) -> tuple[float, float]:
+    def task(path: Path) -> tuple[float, float, int]:
+        return call_on_executor(spark, partial(measured, by_plan, path, plan))
+
+    with ThreadPoolExecutor(len(files)) as pool:
+        found = list(pool.map(task, files))
     return max(wall for wall, _, _ in found), sum(cpu for _, cpu, _ in found)
 
 
