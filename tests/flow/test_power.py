@@ -51,8 +51,9 @@ TABLES = {TableKey("shop", "orders"): (49, 1), TableKey("people", "people"): (2,
 NOT_TOLD = {
     *(EventKind.CHUNK_FAILED, EventKind.CHUNK_RELEASED, EventKind.CHUNK_LOST, EventKind.TABLE_FAILED),
     *(EventKind.RETRYING, EventKind.STOPPING, EventKind.HOOK_CALLED, EventKind.HOOK_FAILED),
+    *(EventKind.VIEW_CHANGED, EventKind.VIEW_FAILED),
 }
-"""What happens only when something goes wrong, or beside a table with hooks."""
+"""What happens only when something goes wrong, beside a table with hooks, or over tables with views."""
 
 CONTEXT = ".hakiri/context"
 CATALOG = f"{CONTEXT}/catalog"
