@@ -75,7 +75,9 @@ def test_what_changes_at_the_source_arrives_in_named_tables_once(
         expected += Counter({(1, "city 1", 1): 1})
     assert landed(spark, f"{schema}.crm_orders") == expected
     again = stand.apply()["shop"]
-    assert (again.errors, again.did_nothing) == ((), True)
+    # Whether a table of a catalog holds the very same rows is not known without reading it, so they are exchanged.
+    assert (again.errors, again.did_nothing) == ((), mode != "truncate")
+    assert landed(spark, f"{schema}.crm_orders") == expected
 
 
 def test_tables_and_catalog_are_in_schemas_and_nothing_of_them_in_the_context(
