@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,13 @@ def _require_stock(stand: Stand) -> None:
 def _require_asked(stand: Stand) -> None:
     """What has ended can be asked for as any table."""
     project = stand.project()
-    specs = [one.spec for one in project.pipelines.values()]
     sql = "SELECT _hakiri_op, count(*) FROM now.customers_tombstones GROUP BY 1 ORDER BY 1"
-    answer = query(sql, specs, place=lambda spec, table: wiring.place(project, spec, table), ask=wiring.ask)
+    answer = query(
+        sql,
+        project,
+        place=partial(wiring.place, project),
+        view_target=partial(wiring.view_target, project),
+        catalog=partial(wiring.existing_catalog, stand.settings, project),
+        ask=wiring.ask,
+    )
     assert [tuple(row) for row in answer.rows] == [("clear", 1), ("delete", 2)]

@@ -132,7 +132,7 @@ def _layout(handle: DeltaTable, metadata: Metadata, features: frozenset[str]) ->
         partition_by=tuple(metadata.partition_columns),
         cluster_by=None if "clustering" in features else (),
         comment=metadata.description or "",
-        properties=tuple(metadata.configuration.items()),
+        properties=tuple(sorted(metadata.configuration.items())),
         comments=tuple((one["name"], str(one["metadata"].get("comment", ""))) for one in fields),
     )
 

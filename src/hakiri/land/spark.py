@@ -91,7 +91,7 @@ class SparkTable:
                 partition_by=tuple(detail["partitionColumns"]),
                 cluster_by=tuple(detail["clusteringColumns"]),
                 comment=detail["description"] or "",
-                properties=tuple(detail["properties"].items()),
+                properties=tuple(sorted(detail["properties"].items())),
                 comments=tuple((one["name"], one["metadata"].get("comment", "")) for one in schema["fields"]),
             ),
         )
