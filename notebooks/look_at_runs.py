@@ -76,7 +76,7 @@ ask = partial(
     query,
     project=project,
     place=partial(wiring.place, project),
-    view_target=partial(wiring.view_target, project),
+    target=partial(wiring.target, project),
     catalog=partial(wiring.existing_catalog, settings, project),
     ask=wiring.ask,
 )

@@ -225,14 +225,15 @@ def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:
     quarantine = spec.quality.quarantine.table if spec.quality.quarantine else None
     root = f"{tables_root(project)}/{spec.landed_name(table)}"
     return Place(
-        target=_target(project, spec.landed_name(table)),
+        target=target(project, spec.landed_name(table)),
         root=root,
         files=_files(root),
-        quarantine=_target(project, quarantine) if quarantine else None,
+        quarantine=target(project, quarantine) if quarantine else None,
     )
 
 
-def _target(project: Project, name: str) -> Target:
+def target(project: Project, name: str) -> Target:
+    """Where a name leads, of a landed table, of a view, or of the table that a hook makes of one."""
     schema = project.spec.context.tables
     if schema is None:
         return PathTarget(f"{tables_root(project)}/{name}")
@@ -262,7 +263,7 @@ def _views(settings: Settings, project: Project, engine: EngineSettings) -> View
         return WorkspaceViews(WorkspaceClient, warehouse, clock())
     from hakiri.land.hooks.views import ProjectViews
 
-    return ProjectViews(project.views, project.landed_names, partial(_target, project), lambda: open_session(engine))
+    return ProjectViews(project.views, project.landed_names, partial(target, project), lambda: open_session(engine))
 
 
 def view_shelf(settings: Settings, project: Project) -> ViewShelf:
@@ -272,8 +273,8 @@ def view_shelf(settings: Settings, project: Project) -> ViewShelf:
     """
     specs = [one.spec for one in project.pipelines.values()]
     tables = {spec.landed_name(table): place(project, spec, table).target for spec in specs for table in spec.tables}
-    readable = {**tables, **{view: view_target(project, view) for view in project.refreshed}}
-    paths = {name: target.path for name, target in readable.items() if isinstance(target, PathTarget)}
+    readable = {**tables, **{view: target(project, view) for view in project.refreshed}}
+    paths = {name: one.path for name, one in readable.items() if isinstance(one, PathTarget)}
     if len(paths) == len(readable):
         from hakiri.land.views.rust import RustViews
 
@@ -281,12 +282,7 @@ def view_shelf(settings: Settings, project: Project) -> ViewShelf:
     from hakiri.land.views.spark import SparkViews
 
     engine = engine_settings(settings, project)
-    return SparkViews(readable, partial(view_target, project), lambda: open_session(engine))
-
-
-def view_target(project: Project, view: str) -> Target:
-    """Where a view is, or the table that a hook makes of it: beside the landed tables."""
-    return _target(project, view)
+    return SparkViews(readable, partial(target, project), lambda: open_session(engine))
 
 
 def ask(sql: str, tables: Mapping[str, str], views: Callable[[], Mapping[str, View | None]]) -> Answer:

@@ -148,7 +148,7 @@ def _require_asked(stand: Stand) -> None:
         sql,
         project,
         place=partial(wiring.place, project),
-        view_target=partial(wiring.view_target, project),
+        target=partial(wiring.target, project),
         catalog=partial(wiring.existing_catalog, stand.settings, project),
         ask=wiring.ask,
     )

@@ -15,7 +15,7 @@ from hakiri.errors import mask
 from hakiri.model.answer import Answer, Value
 from hakiri.run.query import query
 from hakiri.settings import from_environment
-from hakiri.wiring import ask, existing_catalog, place, view_target, workplace
+from hakiri.wiring import ask, existing_catalog, place, target, workplace
 
 SHOWN_ROWS = 100
 
@@ -27,7 +27,7 @@ def answer_sql(sql: str, project: Path | None, *, limit: int | None, as_json: bo
         sql,
         found,
         place=partial(place, found),
-        view_target=partial(view_target, found),
+        target=partial(target, found),
         catalog=partial(existing_catalog, settings, found),
         ask=ask,
     )

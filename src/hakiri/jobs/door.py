@@ -20,7 +20,7 @@ from hakiri.run.manifest import find_pipeline, relocate
 from hakiri.run.pipeline import Result, Wish
 from hakiri.run.steps import extract_step, land_step, plan_step
 from hakiri.run.stopping import Stop, interruptible
-from hakiri.run.views import ProjectViews
+from hakiri.run.views import ShelvedViews
 from hakiri.settings import SCOPE, Settings, from_environment
 from hakiri.wiring import close_engine, collect_leavings, equipment, log_folder, publish, view_shelf, workplace
 
@@ -101,13 +101,13 @@ def _land(given: Parameters) -> int:
 
 
 @contextmanager
-def _task(given: Parameters) -> Iterator[tuple[Equipment, Any, ProjectViews, Stop]]:
+def _task(given: Parameters) -> Iterator[tuple[Equipment, Any, ShelvedViews, Stop]]:
     """What a step of the pipeline's run works with: equipment, the pipeline's spec, the project's views, a stop."""
     settings = _settings(given)
     project = relocate(workplace(settings).read(), path=given.context, tables=given.tables, state=given.state)
     spec, stop = find_pipeline(project, given.pipeline).spec, Stop()
     with equipment(settings, project) as parts, interruptible(stop):
-        yield parts, spec, ProjectViews(project, view_shelf(settings, project)), stop
+        yield parts, spec, ShelvedViews(project, view_shelf(settings, project)), stop
 
 
 def _maintain(given: Parameters) -> int:

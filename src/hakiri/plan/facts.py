@@ -9,7 +9,7 @@ from hakiri.model.chunk import ChunkKey, ChunkState
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Survey
-from hakiri.plan.modes import incremental_of, load_of, replaces_table
+from hakiri.plan.modes import replaces_table
 from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
 
@@ -79,11 +79,11 @@ class PipelineFacts:
 
     def incremental(self, table: TableFacts) -> IncrementalSpec | None:
         """The table's own cursor, or the pipeline's."""
-        return incremental_of(self.spec, table.spec)
+        return self.spec.incremental_of(table.spec)
 
     def load(self, table: TableFacts) -> LoadSpec:
         """The table's own load, or the pipeline's."""
-        return load_of(self.spec, table.spec)
+        return self.spec.load_of(table.spec)
 
     def is_replacing(self, table: TableFacts) -> bool:
         """Whether each landing stands in the place of the last one, so that only a whole table may land."""

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from hakiri.model.source import CursorKind
-from hakiri.spec.load import LoadMode, LoadSpec, NullKeyPolicy
-from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
+from hakiri.spec.load import LoadMode, NullKeyPolicy
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.quality import KeyRule
 
 _COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONIC})
 REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
 
 
-def load_of(pipeline: PipelineSpec, table: TableSpec) -> LoadSpec:
-    """The table's own load, or the pipeline's."""
-    return pipeline.load_of(table)
-
-
 def key_rules(pipeline: PipelineSpec, table: TableSpec, primary_key: tuple[str, ...]) -> tuple[KeyRule, ...]:
     """What sets rows without a key aside while they are read; nothing where they are to stop the landing."""
-    load = load_of(pipeline, table)
+    load = pipeline.load_of(table)
     if load.null_keys is not NullKeyPolicy.QUARANTINE:
         return ()
     return tuple(KeyRule(field=column) for column in load.upsert_key or primary_key)
@@ -26,26 +21,21 @@ def key_rules(pipeline: PipelineSpec, table: TableSpec, primary_key: tuple[str, 
 
 def cursor_of_table(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) -> str | None:
     """The column that tells what is new; None where none is declared, or where progress is not a column at all."""
-    incremental = incremental_of(pipeline, table)
+    incremental = pipeline.incremental_of(table)
     return incremental.column if incremental and kind in _COLUMN_KINDS else None
-
-
-def incremental_of(pipeline: PipelineSpec, table: TableSpec) -> IncrementalSpec | None:
-    """The table's watermark, its own cursor, or the pipeline's."""
-    return pipeline.incremental_of(table)
 
 
 def watermark_of(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) -> str | None:
     """The column whose greatest value in the table says where the next read starts; None where a cursor does."""
-    load = load_of(pipeline, table)
+    load = pipeline.load_of(table)
     return load.watermark_column if load.mode is LoadMode.INCREMENTAL_WATERMARK and kind in _COLUMN_KINDS else None
 
 
 def tells_versions(pipeline: PipelineSpec, table: TableSpec, key: tuple[str, ...], cursor: str | None) -> bool:
     """Whether a row that lands again is known by more than its content: by its key and its cursor, or its sequence."""
-    return bool(key and cursor) or load_of(pipeline, table).mode is LoadMode.CDC_MIRROR
+    return bool(key and cursor) or pipeline.load_of(table).mode is LoadMode.CDC_MIRROR
 
 
 def replaces_table(pipeline: PipelineSpec, table: TableSpec) -> bool:
     """Whether each landing stands in the place of the last one, so that only a whole table may land."""
-    return load_of(pipeline, table).mode in REPLACING
+    return pipeline.load_of(table).mode in REPLACING

@@ -20,7 +20,7 @@ from hakiri.model.ledger import LandingStatus, Phase
 from hakiri.model.table import TableSchema
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.floor import floor_of
-from hakiri.plan.modes import load_of, watermark_of
+from hakiri.plan.modes import watermark_of
 from hakiri.plan.rounds import History
 from hakiri.run.history import last_decision
 from hakiri.run.transforms import key_after
@@ -139,7 +139,7 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
 
 def _require_kept(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> None:
     """A watermark that a transform changes says nothing about the source. Raises WatermarkUnfit."""
-    column = load_of(spec, table).watermark_column
+    column = spec.load_of(table).watermark_column
     if column is not None and not reshape.keeps(column):
         reason = "a transform does not leave it as it was read"
         raise WatermarkUnfit(pipeline=spec.id, table=table.name, column=column, reason=reason)

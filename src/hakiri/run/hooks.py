@@ -12,7 +12,6 @@ from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
 from hakiri.model.ledger import Cursor, Landing, LandingStatus
-from hakiri.plan.modes import load_of
 from hakiri.run.errand import Errand
 from hakiri.run.journal import EventKind, Fact
 from hakiri.spec.hook import Hook, RefreshHook, SqlHook
@@ -30,7 +29,7 @@ class TableHooks:
 
     def __init__(self, errand: Errand, table: TableSpec) -> None:
         self._errand = errand
-        self._load = load_of(errand.spec, table)
+        self._load = errand.spec.load_of(table)
         self._catalog = errand.equipment.catalog
         self._key = TableKey(errand.spec.id, table.name)
         self._name = errand.spec.landed_name(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -20,20 +20,19 @@ from hakiri.errors import (
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.durable import make_durable
 from hakiri.land.lander import Landed, land, last_number
-from hakiri.land.layout import Layout
 from hakiri.land.quarantine import land_quarantine
-from hakiri.land.recipe import LandRequest, Mirror
+from hakiri.land.recipe import LandRequest
 from hakiri.land.standing import Carried, carried
-from hakiri.land.target import quarantine_of, sql_name, tombstones_of
-from hakiri.land.tombstones import farthest_op, land_tombstones
+from hakiri.land.target import quarantine_of, tombstones_of
+from hakiri.land.tombstones import land_tombstones
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus, TableKey, Window
 from hakiri.model.ledger import Landing, LandingStatus, LineageEdge, Snapshot
-from hakiri.model.renamed import outdated, present_name
+from hakiri.model.renamed import outdated
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import Content, StagedChunk
 from hakiri.plan.batch import exchanges, next_batch
-from hakiri.plan.modes import REPLACING, cursor_of_table, load_of, replaces_table, tells_versions
+from hakiri.plan.modes import REPLACING
 from hakiri.plan.overlap import overlapping
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, cursor_after
@@ -42,8 +41,8 @@ from hakiri.run.gather import landed_chunks
 from hakiri.run.history import Decision, last_decision
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind
-from hakiri.spec.feed import feed_load, mirror_key, sequence_columns
-from hakiri.spec.load import Deletes, LoadMode, NullKeyPolicy
+from hakiri.run.terms import Terms
+from hakiri.spec.load import LoadMode, NullKeyPolicy
 from hakiri.spec.pipeline import TableSpec
 from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
 from hakiri.stage.seal import verify
@@ -84,13 +83,10 @@ class TableLander:
         self._errand = errand
         self._catalog = errand.equipment.catalog
         self.table = table.name
-        self._table = table
         self._key = TableKey(errand.spec.id, table.name)
         self._name = errand.spec.landed_name(table)
-        self._primary_key = key
-        self._kind = kind
+        self._terms = Terms(errand.spec, table, key, kind, reshape)
         self._accepts_loss = accepts_loss
-        self._reshape = reshape
         self._place = errand.equipment.place(errand.spec, table)
         self.has_reread = False
 
@@ -166,23 +162,13 @@ class TableLander:
         return next_batch(
             self._history(),
             staged,
-            replaces_table=replaces_table(self._errand.spec, self._table),
-            tells_versions=tells_versions(self._errand.spec, self._table, self._key_columns, self._cursor_column),
-            lands_whole=load_of(self._errand.spec, self._table).mode is LoadMode.INCREMENTAL_WATERMARK,
+            replaces_table=self._terms.replaces_table,
+            tells_versions=self._terms.tells_versions,
+            lands_whole=self._terms.load.mode is LoadMode.INCREMENTAL_WATERMARK,
         )
 
     def _history(self) -> History:
         return History.of(self._catalog.chunks(self._key), landed_chunks(self._catalog, self._key))
-
-    @property
-    def _key_columns(self) -> tuple[str, ...]:
-        return load_of(self._errand.spec, self._table).upsert_key or self._primary_key
-
-    @property
-    def _cursor_column(self) -> str | None:
-        """The cursor among the landed columns; none where a transform does not leave it as it was read."""
-        column = cursor_of_table(self._errand.spec, self._table, self._kind)
-        return column if column is None or self._reshape is None or self._reshape.keeps(column) else None
 
     def _reserve(self, chunks: Sequence[ChunkKey], holder: str) -> Landing:
         equipment = self._errand.equipment
@@ -200,7 +186,7 @@ class TableLander:
         """Where the cursor stands once these have landed, too."""
         current = self._catalog.cursor(self._key)
         landed = landed_chunks(self._catalog, self._key) | frozenset(chunks)
-        return cursor_after(self._kind, self._catalog.chunks(self._key), landed, current.value if current else "")
+        return cursor_after(self._terms.kind, self._catalog.chunks(self._key), landed, current.value if current else "")
 
     def _try(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed | HookError | None:
         """Carry the landing out; None where chunks of it have to be read again first."""
@@ -213,7 +199,7 @@ class TableLander:
             return None
         except NullKeys as nulls:
             # Staged before such rows were to be set aside, which is done while they are read.
-            if load_of(self._errand.spec, self._table).null_keys is not NullKeyPolicy.QUARANTINE:
+            if self._terms.load.null_keys is not NullKeyPolicy.QUARANTINE:
                 raise
             self._release(landing, landing.chunks, nulls.message())
             return None
@@ -238,9 +224,8 @@ class TableLander:
         return landed
 
     def _request(self, landing: Landing, states: Sequence[ChunkState], staged: tuple[StagedChunk, ...]) -> LandRequest:
-        spec, table = self._errand.spec, self._table
-        history, mode = self._history(), load_of(spec, table).mode
-        is_exchange = exchanges(history, states, replaces_table=replaces_table(spec, table))
+        terms, history = self._terms, self._history()
+        is_exchange = exchanges(history, states, replaces_table=terms.replaces_table)
         last = carried(self._catalog.landings(self._key))
         decided = last_decision(self._catalog, self._key)
         return LandRequest(
@@ -250,32 +235,18 @@ class TableLander:
             target=self._place.target,
             root=self._place.root,
             chunks=staged,
-            mode=_mode_of(mode, is_exchange=is_exchange),
-            key=self._present(load_of(spec, table).upsert_key) or self._landing_key(decided, is_exchange=is_exchange),
-            cursor=next(iter(self._present(filter(None, [self._cursor_column]))), None),
-            renamed=table.renamed,
-            watermark=next(iter(self._present(filter(None, [load_of(spec, table).watermark_column]))), None),
-            keeps_latest=is_exchange and mode is LoadMode.UPSERT,
-            mirror=self._mirror(staged),
-            layout=self._layout(),
+            mode=terms.mode(is_exchange=is_exchange),
+            key=terms.key(decided, is_exchange=is_exchange),
+            cursor=terms.cursor,
+            renamed=terms.table.renamed,
+            watermark=terms.watermark,
+            keeps_latest=is_exchange and terms.load.mode is LoadMode.UPSERT,
+            mirror=terms.mirror(self._place, staged),
+            layout=terms.layout,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
-            accepted=self._accepted(decided),
+            accepted=terms.accepted(decided),
             accepts_loss=self._accepts_loss or all(from_json(one.chunk.predicate).replaces for one in states),
-        )
-
-    def _mirror(self, staged: tuple[StagedChunk, ...]) -> Mirror | None:
-        """What the staged changes are mirrored by; None where they are rows."""
-        load = feed_load(self._errand.spec, self._table)
-        if load is None:
-            return None
-        return Mirror(
-            key=self._present(mirror_key(self._table, load)),
-            sequence=self._present(sequence_columns(load, [name for chunk in staged for name in chunk.schema.names])),
-            tombstones=sql_name(tombstones_of(self._place.target)),
-            brings=farthest_op(self._place.root, staged, table=self._key.table),
-            is_soft=load.deletes is Deletes.SOFT,
-            has_history=load.history is not None,
         )
 
     def _read_again(self, landing: Landing, unfit: StagedUnfit | StagedFileUnfit) -> None:
@@ -376,42 +347,18 @@ class TableLander:
             )
         )
 
-    def _landing_key(self, decided: Decision | None, *, is_exchange: bool) -> tuple[str, ...]:
-        """The key that rows land by: another one than the table's only with all rows read anew."""
-        is_own = is_exchange or decided is None or not decided.key
-        return self._present(self._primary_key if is_own or decided is None else decided.key)
-
-    def _present(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The columns by the names they have now."""
-        return tuple(present_name(name, self._table.renamed) for name in names)
-
-    def _layout(self) -> Layout:
-        table = self._table
-        commented = {one.name: one.comment for one in table.columns if one.comment}
-        return Layout(
-            partition_by=self._present(table.partition_by),
-            cluster_by=self._present(table.cluster_by),
-            comment=table.comment,
-            properties=tuple(table.properties.items()),
-            comments=tuple(zip(self._present(commented), commented.values(), strict=True)),
-        )
-
-    def _accepted(self, decided: Decision | None) -> dict[str, str]:
-        accepted = decided.accepted if decided else {}
-        return dict(zip(self._present(accepted), accepted.values(), strict=True))
-
     def _note_schema(self, landed: Landed, *, is_exchange: bool) -> None:
         history = self._catalog.schemas(self._key)
         last = Decision.from_text(history[-1].schema_json) if history else None
-        key = self._landing_key(last, is_exchange=is_exchange)
+        key = self._terms.table_key(last, is_exchange=is_exchange)
         known = last and (last.columns, last.key, tuple(last.partition_by))
         if last is not None and known == (landed.schema, key, landed.partition_by):
             return
-        moved = outdated(last.columns.names, self._table.renamed) if last else {}
+        moved = outdated(last.columns.names, self._terms.table.renamed) if last else {}
         decision = Decision(
             columns=landed.schema,
             key=key,
-            accepted=self._accepted(last),
+            accepted=self._terms.accepted(last),
             partition_by=landed.partition_by,
             renamed={new: old for old, new in moved.items()},
             by=str(self._errand.equipment.node),
@@ -451,13 +398,6 @@ class TableLander:
             unmarked=landed.unmarked,
             seconds=round(seconds, 3),
         )
-
-
-def _mode_of(mode: LoadMode, *, is_exchange: bool) -> LoadMode:
-    """How the landing is carried out; the rest of a round of which a part has landed joins that part."""
-    if is_exchange:
-        return LoadMode.BLUE_GREEN if mode is LoadMode.BLUE_GREEN else LoadMode.TRUNCATE
-    return LoadMode.APPEND if mode in REPLACING else mode
 
 
 def _content(chunks: Sequence[StagedChunk]) -> Content | None:

@@ -12,7 +12,6 @@ from hakiri.errors import EditRefused, InvalidProject, PipelineNotFound, Project
 from hakiri.model.connector import Connectors
 from hakiri.model.edited import Edited
 from hakiri.model.function import Functions
-from hakiri.plan.modes import load_of
 from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
 from hakiri.spec.faults import guess
@@ -166,7 +165,7 @@ def export_schemas(place: Workplace, folder: Path | None) -> list[str]:
 
 def _summary(definition: Definition) -> Summary:
     spec, place = definition.spec, definition.written.place
-    modes = {load_of(spec, table).mode.value for table in spec.tables}
+    modes = {spec.load_of(table).mode.value for table in spec.tables}
     return Summary(
         id=spec.id,
         connector=spec.source.connector,

@@ -24,7 +24,7 @@ def query(
     project: Project,
     *,
     place: Callable[[PipelineSpec, TableSpec], Place],
-    view_target: Callable[[str], Target],
+    target: Callable[[str], Target],
     catalog: Callable[[], AbstractContextManager[Catalog | None]],
     ask: Ask,
 ) -> Answer:
@@ -39,7 +39,7 @@ def query(
         declared = dict.fromkeys(view.name for view in project.views)
         return {**declared, **{name: one.view for name, one in made.items() if not one.address}}
 
-    refreshed = {name: target.path for name in project.refreshed if isinstance(target := view_target(name), PathTarget)}
+    refreshed = {name: one.path for name in project.refreshed if isinstance(one := target(name), PathTarget)}
     tables = table_paths([one.spec for one in project.pipelines.values()], place)
     return ask(sql, {**refreshed, **tables}, views)
 
@@ -50,11 +50,8 @@ def table_paths(pipelines: Iterable[PipelineSpec], place: Callable[[PipelineSpec
     for spec in pipelines:
         for table in spec.tables:
             where, name = place(spec, table), spec.landed_name(table)
-            configured = spec.quality.quarantine.table if spec.quality.quarantine else None
-            targets = {
-                name: where.target,
-                configured or f"{name}_quarantine": quarantine_of(where.target, where.quarantine),
-            }
+            aside = quarantine_of(where.target, where.quarantine)
+            targets = {name: where.target, spec.quarantine_name(table): aside}
             if feed_load(spec, table) is not None:
                 targets[f"{name}_tombstones"] = tombstones_of(where.target)
             found |= {known: one.path for known, one in targets.items() if isinstance(one, PathTarget)}

@@ -20,7 +20,6 @@ from hakiri.land.tombstones import NUMBERED_AS
 from hakiri.model.chunk import Chunk, ChunkKey, TableKey
 from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Snapshot
 from hakiri.model.span import OneFile
-from hakiri.plan.modes import incremental_of, load_of
 from hakiri.plan.reading import from_json, window_of
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.gather import describe
@@ -257,7 +256,7 @@ def _predicate(where: Place, folder: str, landed: set[ChunkKey]) -> tuple[ChunkK
 
 def _require_readings(equipment: Equipment, spec: PipelineSpec, table: TableSpec, story: Story) -> None:
     """Where files are appended one by one, each that was read has to be known: it would be read and landed again."""
-    if load_of(spec, table).mode is not LoadMode.APPEND:
+    if spec.load_of(table).mode is not LoadMode.APPEND:
         return
     landed = {key for one in story.landings for key in one.chunks}
     known = {state.chunk.key for state in equipment.catalog.chunks(story.table)}
@@ -312,5 +311,5 @@ def _pipeline(spec: PipelineSpec) -> Pipeline:
 
 
 def _incremental(spec: PipelineSpec, table: TableSpec) -> str | None:
-    found = incremental_of(spec, table)
+    found = spec.incremental_of(table)
     return found.column if found else None

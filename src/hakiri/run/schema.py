@@ -17,7 +17,7 @@ from hakiri.model.instants import to_brief
 from hakiri.model.renamed import present_name
 from hakiri.plan.drift import ACCEPTABLE, ChangeKind, SchemaChange, column_changes, refusal, schema_changes, told
 from hakiri.plan.facts import ColumnFact, TableFacts
-from hakiri.plan.modes import incremental_of, load_of, replaces_table
+from hakiri.plan.modes import replaces_table
 from hakiri.run.equipment import Place
 from hakiri.run.gather import describe
 from hakiri.run.history import Decision
@@ -216,7 +216,7 @@ def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, p
 
 
 def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | None:
-    load, incremental = load_of(spec, table.spec), incremental_of(spec, table.spec)
+    load, incremental = spec.load_of(table.spec), spec.incremental_of(table.spec)
     key, cursor = load.upsert_key or table.primary_key, incremental.column if incremental else None
     if replaces_table(spec, table.spec):
         return frozenset()

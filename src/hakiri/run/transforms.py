@@ -15,7 +15,6 @@ from hakiri.errors import (
     UnreadableManifest,
     WrongValue,
 )
-from hakiri.plan.modes import load_of
 from hakiri.spec.component import ComponentSpec
 from hakiri.spec.faults import guess, place_of
 from hakiri.spec.load import LoadMode
@@ -79,7 +78,7 @@ def key_after(
 
     Raises TransformUnfit where rows shall land by a key that does not come out.
     """
-    load = load_of(spec, table)
+    load = spec.load_of(table)
     kept = key if reshape.keeps_rows_apart and _comes_out_as_it_was(reshape, key, columns) else ()
     for column in load.upsert_key or (kept if load.mode is LoadMode.UPSERT else ()):
         if column not in columns:

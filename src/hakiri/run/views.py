@@ -37,7 +37,7 @@ class ViewsResult:
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectViews:
+class ShelvedViews:
     """The views of a project, and where they are kept."""
 
     project: Project

@@ -112,7 +112,7 @@ def _check_loads(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
         if table.load:
             yield from _check_unused_keys(table.load, ("tables", index, "load"), wrong)
         path: KeyPath = ("tables", index, "load") if table.load else ("load",)
-        yield from _check_needed_keys(table, table.load or spec.load, path, wrong)
+        yield from _check_needed_keys(table, spec.load_of(table), path, wrong)
         yield from _check_watermark(spec, index, table, wrong)
 
 
@@ -133,7 +133,7 @@ def _check_needed_keys(table: TableSpec, load: LoadSpec, path: KeyPath, wrong: W
 
 def _check_watermark(spec: PipelineSpec, index: int, table: TableSpec, wrong: Wrong) -> Iterator[ManifestError]:
     """A table that lands by a watermark is read by it; a cursor of the pipeline is then for its other tables."""
-    load = table.load or spec.load
+    load = spec.load_of(table)
     cursor = table.incremental or (None if table.load else spec.incremental)
     if load.mode is not LoadMode.INCREMENTAL_WATERMARK or cursor is None or not load.watermark_column:
         return
@@ -151,7 +151,7 @@ def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
         declared = [column.name for column in table.columns]
         for name in sorted({name for name in declared if declared.count(name) > 1}):
             yield wrong(("tables", index, "columns"), f"the column `{name}` is named twice")
-        if not declared or spec.transforms or is_enveloped(table.load or spec.load):
+        if not declared or spec.transforms or is_enveloped(spec.load_of(table)):
             continue  # all columns are read, or a transform or an envelope may bring more of them
         for path, column in _columns_used(spec, index, table):
             if column not in declared and column not in PROVENANCE:

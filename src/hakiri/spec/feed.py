@@ -16,7 +16,7 @@ BINLOG = ("file", "pos", "row")
 
 def feed_load(pipeline: PipelineSpec, table: TableSpec) -> LoadSpec | None:
     """How the table mirrors changes; None where it holds the rows that are read."""
-    load = table.load or pipeline.load
+    load = pipeline.load_of(table)
     return load if load.mode is LoadMode.CDC_MIRROR else None
 
 
