@@ -17,19 +17,10 @@ from hakiri.engine.settings import EngineSettings
 from hakiri.model.session import SessionKind
 from postgres_servers import postgres_server
 from projects import MakeProject
+from small_queries import FOR_SMALL_QUERIES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-# A handful of rows per statement: compiling it would take longer than running it.
-FOR_SMALL_QUERIES = {
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
-    "spark.databricks.delta.merge.materializeSource": "none",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-}
 
 
 @pytest.fixture

@@ -15,13 +15,14 @@ from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import find_java
 from hakiri.engine.launch import local_conf
 from hakiri.engine.settings import EngineSettings, default_cache_dir
+from small_queries import FOR_SMALL_QUERIES
 
 
 @contextmanager
 def connect_server(folder: Path) -> Iterator[str]:
     """The address of a server that nobody else can reach, stopped at the end. Its log is in the folder."""
     port = free_port()
-    settings = EngineSettings(memory="1g", conf={"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"})
+    settings = EngineSettings(memory="1g", conf=FOR_SMALL_QUERIES)
     java = find_java(default_cache_dir())
     conf = local_conf(settings, jars=provide_jars(settings, java), logs=folder)
     conf |= {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": str(port)}

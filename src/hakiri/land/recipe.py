@@ -137,6 +137,8 @@ class Steps:
     """Whether ROWS is all of STAGED for certain, so that nobody has to count."""
     may_rest: bool
     """Whether no row to land means no commit."""
+    leaves_out: bool = False
+    """Whether `write` finds out for itself which of ROWS change nothing."""
     watermark: Watermark | None = None
     builds: bool = False
     """Whether the rows are made a table of their own first, which has to pass a trial."""

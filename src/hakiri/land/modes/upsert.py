@@ -61,7 +61,9 @@ def upsert(
     )
     rows = CHANGES.format(latest=latest, table=table, match=match, settled=settled, reach=REACH)
     found = bounds(key, schema, stored, partition_by)
-    return Steps(rows=rows, write=merge, required=key, bounds=found, takes_every_row=False, may_rest=True)
+    return Steps(
+        rows=rows, write=merge, required=key, bounds=found, takes_every_row=False, may_rest=True, leaves_out=True
+    )
 
 
 def _settled(stored: Struct, cursor: str | None) -> str:
