@@ -63,11 +63,11 @@ class Build:
         A leftover of a try that died is replaced.
         """
         self._require_ours()
-        # Statistics of a file are read from its footer, which has none for the older form of a timestamp.
-        self._session.conf.set(*_MICROSECONDS)
         properties = dict(self._recipe.properties) if self._recipe.is_new else {}
         if isinstance(self.target, PathTarget):
             properties["delta.enableDeletionVectors"] = "false"
+            # Statistics of a file are read from its footer, which has none for the older form of a timestamp.
+            self._session.conf.set(*_MICROSECONDS)
         if needs_mapped_names(self._recipe.agreement.schema):
             properties["delta.columnMapping.mode"] = "name"
         properties[MARK] = f"{self._recipe.stamp.app_id}/{self._recipe.stamp.number}"

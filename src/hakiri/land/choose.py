@@ -171,11 +171,11 @@ def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> S
         case LoadMode.TRUNCATE if request.keeps_latest:
             _require_key(request, schema, None)
             latest = upsert(name, schema, None, key=request.key, cursor=_present(request.cursor, schema))
-            return replace(truncate(name), rows=latest.rows, required=latest.required, takes_every_row=False)
+            return replace(truncate(), rows=latest.rows, required=latest.required, takes_every_row=False)
         case LoadMode.TRUNCATE:
-            return truncate(name)
+            return truncate()
         case LoadMode.BLUE_GREEN:
-            return blue_green(name)
+            return blue_green()
         case LoadMode.INCREMENTAL_WATERMARK:
             watermark = _watermark(request, schema, standing)
             _require_columns(request, schema)

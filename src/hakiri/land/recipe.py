@@ -127,8 +127,8 @@ class Steps:
 
     rows: str
     """SELECT of the rows that land, out of STAGED and the table."""
-    write: str
-    """The one statement that commits them, out of ROWS."""
+    merge: str = ""
+    """The statement that commits them, out of ROWS; none where they are added to the table's, or exchanged for them."""
     required: tuple[str, ...] = ()
     """Columns in which no staged row may be NULL."""
     bounds: tuple[Bound, ...] = ()
@@ -138,7 +138,7 @@ class Steps:
     may_rest: bool
     """Whether no row to land means no commit."""
     leaves_out: bool = False
-    """Whether `write` finds out for itself which of ROWS change nothing."""
+    """Whether `merge` finds out for itself which of ROWS change nothing."""
     watermark: Watermark | None = None
     builds: bool = False
     """Whether the rows are made a table of their own first, which has to pass a trial."""

@@ -9,10 +9,10 @@ from functools import reduce
 from math import ceil
 from typing import TYPE_CHECKING
 
-from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
+from hakiri.errors import ComputeUnfit, LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.build import Build, tidy_named
 from hakiri.land.history import Commit, describe_history
-from hakiri.land.isolated import isolated, put_stamp, withdraw_stamp
+from hakiri.land.isolated import isolated, stamped, stamping, takes_stamps
 from hakiri.land.layout import Layout
 from hakiri.land.reach import REACH, asked, reach
 from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Laid, Part, Recipe
@@ -52,7 +52,20 @@ FROM hakiri_staged
 
 COUNT_LANDING = "SELECT COUNT(*) AS found, COUNT_IF({unmarked}) AS unmarked FROM hakiri_rows"
 
-NOTHING = "INSERT INTO {table} BY NAME SELECT {columns} FROM hakiri_rows WHERE FALSE"
+NOTHING = "SELECT {columns} FROM hakiri_rows WHERE FALSE"
+
+READING = {
+    # Folders of a staged file are no partitions, whatever they are called.
+    "recursiveFileLookup": "true",
+    # Staged files hold days of the proleptic calendar, which is what every writer but an old Spark means.
+    "datetimeRebaseMode": "CORRECTED",
+}
+
+WRITING = {
+    # The landing's schema is decided beforehand; a write may bring the table to it, and does nothing else.
+    "mergeSchema": "true",
+    "partitionOverwriteMode": "static",
+}
 
 FILE_BYTES = 128 * 1024 * 1024
 """About how much staged data goes into one file of the table."""
@@ -107,9 +120,11 @@ class SparkTable:
     def stage(self, recipe: Recipe) -> Laid:
         """Lay the staged rows and those that land out as views, and count the latter.
 
-        Nothing of the table is touched. Raises NullKeys or RowsUncounted.
+        Nothing of the table is touched. Raises ComputeUnfit, NullKeys or RowsUncounted.
         """
         with translated(self._landing):
+            if recipe.steps.merge and not takes_stamps(self._session):
+                raise ComputeUnfit(table=self._landing.table.table)
             staged = self._read(recipe)
             staged.createOrReplaceTempView(STAGED)
             late = self._count(recipe)
@@ -137,21 +152,30 @@ class SparkTable:
             if recipe.agreement.widened and not (recipe.is_new or recipe.steps.builds):
                 self._lay_out(recipe)  # the views that look at the table know it by its narrower types
             self._bundle(recipe)
-            put_stamp(self._session, recipe.stamp, tally)
             if recipe.is_new:
-                self._create(recipe)
+                self._create(recipe, tally)
+            elif recipe.steps.exchanges:
+                return self._exchange(recipe, tally)
+            elif recipe.steps.merge and tally.staged:
+                with stamped(self._session, recipe.stamp, tally):
+                    self._session.sql(recipe.steps.merge.replace(REACH, self._reach)).collect()
             else:
-                clusters = self._clusters() if recipe.steps.exchanges else ()
-                self._session.sql(self._statement(recipe, tally)).collect()
-                withdraw_stamp(self._session)
-                return self._recluster(clusters)
+                self._add(recipe, tally)
             return 0
 
-    def _statement(self, recipe: Recipe, tally: Tally) -> str:
-        """What commits the rows; for none an INSERT of nothing, because a MERGE of nothing may leave no commit."""
-        if recipe.steps.may_rest and not tally.staged:
-            return NOTHING.format(table=self._name, columns=listed(recipe.agreement.schema.names))
-        return recipe.steps.write.replace(REACH, self._reach)
+    def _add(self, recipe: Recipe, tally: Tally) -> None:
+        """Append the rows. Where a MERGE has none, nothing is appended, because it would leave no commit."""
+        columns = listed(recipe.agreement.schema.names)
+        rows = self._session.sql(NOTHING.format(columns=columns)) if recipe.steps.merge else self._session.table(ROWS)
+        rows.writeTo(self._name).options(**WRITING, **stamping(recipe.stamp, tally)).append()
+
+    def _exchange(self, recipe: Recipe, tally: Tally) -> int:
+        from pyspark.sql.functions import lit
+
+        clusters = self._clusters()
+        rows = self._session.table(ROWS).writeTo(self._name)
+        rows.options(**WRITING, **stamping(recipe.stamp, tally)).overwrite(lit(True))
+        return self._recluster(clusters)
 
     def shape(self, recipe: Recipe) -> None:
         """Make the table without rows, or give it the names and the layout it lacks. A repeat finds it done.
@@ -184,7 +208,7 @@ class SparkTable:
             table=self._name,
             columns=columns,
             arranged=f" {how} BY ({listed(by)})" if by else "",
-            comment=_commented(layout.comment),
+            comment=_commented(layout.comment or recipe.comment),
             properties=_listed([*recipe.properties, *layout.properties]),
         )
         self._session.sql(statement).collect()
@@ -245,9 +269,7 @@ class SparkTable:
 
     def _read_part(self, recipe: Recipe, part: Part) -> DataFrame:
         paths = [f"{recipe.root.rstrip('/')}/{_unglobbed(file.path)}" for file in part.files if file.rows]
-        # Folders of a staged file are no partitions, whatever they are called.
-        reader = self._session.read.schema(sql_columns(part.schema)).option("recursiveFileLookup", "true")
-        frame = reader.parquet(*paths)
+        frame = self._session.read.schema(sql_columns(part.schema)).options(**READING).parquet(*paths)
         if part.schema == recipe.staged:
             return frame
         fields = zip(part.schema.fields, recipe.staged.fields, strict=True)
@@ -292,16 +314,20 @@ class SparkTable:
         elif recipe.agreement.widened:
             self._rewrite({field.name: sql_type(field.type) for field in recipe.agreement.widened}, {})
 
-    def _create(self, recipe: Recipe) -> None:
+    def _create(self, recipe: Recipe, tally: Tally) -> None:
         if isinstance(self._target, PathTarget):
             # Staged files lie in the table's own folder, and CREATE TABLE refuses a folder that is not empty.
             writer = self._session.table(ROWS).write.format("delta").mode("append")
-            writer.options(**dict(recipe.properties)).save(self._target.path)
-            return
-        statement = CREATE.format(
-            table=self._name, comment=_commented(recipe.comment), properties=_listed(recipe.properties)
-        )
-        self._session.sql(statement).collect()
+            writer.options(**dict(recipe.properties), **stamping(recipe.stamp, tally)).save(self._target.path)
+        elif takes_stamps(self._session):
+            statement = CREATE.format(
+                table=self._name, comment=_commented(recipe.comment), properties=_listed(recipe.properties)
+            )
+            with stamped(self._session, recipe.stamp, tally):
+                self._session.sql(statement).collect()
+        else:
+            self._make(recipe)
+            self._add(recipe, tally)
 
     def _rewrite(self, wide: Mapping[str, str], renames: Mapping[str, str]) -> None:
         """Store the rows that are there in the wider types and under the new names, in one commit.

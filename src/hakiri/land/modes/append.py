@@ -19,8 +19,6 @@ ALL_OF = "SELECT * FROM {staged}"
 
 EVERY_ROW = ALL_OF.format(staged=STAGED)
 
-INSERT = "INSERT INTO {table} BY NAME SELECT * FROM hakiri_rows"
-
 ONE_OF_EACH_VERSION = """
 SELECT {columns} FROM (
   SELECT *, ROW_NUMBER() OVER (PARTITION BY {version} ORDER BY {hash} DESC) AS hakiri_rank FROM {staged}
@@ -57,12 +55,11 @@ class Overlap:
 
 def append(table: str, schema: Struct, stored: Struct | None, overlap: Overlap | None) -> Steps:
     """Insert every row, or those that the overlap leaves over."""
-    write = INSERT.format(table=table)
     if overlap is None:
-        return Steps(rows=EVERY_ROW, write=write, takes_every_row=True, may_rest=True)
+        return Steps(rows=EVERY_ROW, takes_every_row=True, may_rest=True)
     select = _by_version if overlap.key and overlap.cursor else _by_content
     rows = select(table, schema, stored, overlap)
-    return Steps(rows=rows, write=write, takes_every_row=rows == EVERY_ROW, may_rest=True)
+    return Steps(rows=rows, takes_every_row=rows == EVERY_ROW, may_rest=True)
 
 
 def _by_version(table: str, schema: Struct, stored: Struct | None, overlap: Overlap) -> str:

@@ -11,6 +11,6 @@ from hakiri.land.modes.truncate import truncate
 from hakiri.land.recipe import Steps
 
 
-def blue_green(table: str) -> Steps:
+def blue_green() -> Steps:
     """Exchange the rows as truncate does, out of a build."""
-    return replace(truncate(table), builds=True)
+    return replace(truncate(), builds=True)

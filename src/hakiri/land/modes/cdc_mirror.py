@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hakiri.land.modes.append import INSERT
-from hakiri.land.modes.truncate import OVERWRITE
 from hakiri.land.recipe import Mirror, Steps
 from hakiri.land.sql import column, listed, same, text
 from hakiri.land.types import Field, Simple, Struct, Type, sql_type
@@ -119,7 +117,7 @@ def cdc_mirror(table: str, schema: Struct, stored: Struct | None, mirror: Mirror
         before=(("hakiri_touched", parts.touched()), ("hakiri_judged", parts.judged())),
         rows=kept if is_whole else EVERYTHING,
         count=LANDED,
-        write=OVERWRITE.format(table=table) if is_whole else parts.merge(),
+        merge="" if is_whole else parts.merge(),
         required=(*mirror.sequence, OP_COLUMN),
         takes_every_row=False,
         may_rest=not is_exchange,
@@ -135,10 +133,8 @@ def tombstones(table: str, schema: Struct, stored: Struct | None, mirror: Mirror
     )
     if stored is not None and not is_exchange:
         rows = NEW_TOMBSTONES.format(tombstones=rows, table=table, same=same(fact))
-    write = OVERWRITE if is_exchange else INSERT
     return Steps(
         rows=rows,
-        write=write.format(table=table),
         required=(*mirror.sequence, OP_COLUMN),
         takes_every_row=False,
         may_rest=not is_exchange,

@@ -5,10 +5,7 @@ from __future__ import annotations
 from hakiri.land.modes.append import EVERY_ROW
 from hakiri.land.recipe import Steps
 
-OVERWRITE = "INSERT OVERWRITE {table} BY NAME SELECT * FROM hakiri_rows"
 
-
-def truncate(table: str) -> Steps:
+def truncate() -> Steps:
     """Exchange the rows. An empty load leaves an empty table, and is a commit as any other."""
-    write = OVERWRITE.format(table=table)
-    return Steps(rows=EVERY_ROW, write=write, takes_every_row=True, may_rest=False, exchanges=True)
+    return Steps(rows=EVERY_ROW, takes_every_row=True, may_rest=False, exchanges=True)

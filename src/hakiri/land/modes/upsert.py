@@ -47,7 +47,7 @@ def upsert(
         columns=listed(schema.names), key=listed(key), newest=", ".join([*newest, f"{column(HASH_COLUMN)} DESC"])
     )
     if stored is None:
-        return Steps(rows=latest, write="", required=key, takes_every_row=False, may_rest=True)
+        return Steps(rows=latest, required=key, takes_every_row=False, may_rest=True)
     match = " AND ".join(f"{column(name, of='t')} = {column(name, of='s')}" for name in key)
     settled = _settled(stored, cursor)
     merge = MERGE.format(
@@ -62,7 +62,7 @@ def upsert(
     rows = CHANGES.format(latest=latest, table=table, match=match, settled=settled, reach=REACH)
     found = bounds(key, schema, stored, partition_by)
     return Steps(
-        rows=rows, write=merge, required=key, bounds=found, takes_every_row=False, may_rest=True, leaves_out=True
+        rows=rows, merge=merge, required=key, bounds=found, takes_every_row=False, may_rest=True, leaves_out=True
     )
 
 
