@@ -192,6 +192,10 @@ def _parents(path: str) -> list[str]:
     return [str(one) for one in PurePosixPath(path).parents]
 
 
+def _folder(path: str) -> str:
+    return str(PurePosixPath(path).parent)
+
+
 @_on("GET", "/api/2.0/workspace/get-status")
 def _status(here: Workspace, asked: Asked, _named: dict[str, str]) -> Document:
     return _object(here, _place(asked.query["path"]))
@@ -216,7 +220,7 @@ def _list(here: Workspace, asked: Asked, _named: dict[str, str]) -> Document:
     folder = _place(asked.query["path"])
     if folder not in here.folders:
         raise _missing(f"Path ({folder}) doesn't exist.")
-    inside = (one for one in (*here.folders, *here.files) if one != folder and _parents(one)[0] == folder)
+    inside = (one for one in (*here.folders, *here.files) if one != folder and _folder(one) == folder)
     return {"objects": [_object(here, one) for one in sorted(inside)]}
 
 
@@ -245,8 +249,8 @@ def _import(here: Workspace, asked: Asked, named: dict[str, str]) -> None:
     path = _place(named["path"])
     if asked.body.startswith(NOTEBOOK):
         path = path.removesuffix(".py")
-    if _parents(path)[0] not in here.folders:
-        raise _missing(f"The parent folder ({_parents(path)[0]}) does not exist.")
+    if _folder(path) not in here.folders:
+        raise _missing(f"The parent folder ({_folder(path)}) does not exist.")
     if path in here.files and asked.query.get("overwrite") != "true":
         raise Refusal(409, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
     here.files[path] = asked.body

@@ -17,6 +17,15 @@ from typing import Any
 import pytest
 
 from bundle.bundles import REPO, read
+from hakiri.bundle.check import check
+from hakiri.errors import (
+    EntryPointUnknown,
+    EnvironmentUnknown,
+    LocationAdrift,
+    ScheduleUnfit,
+    TaskGraphBroken,
+    WheelLeftOut,
+)
 from workspaces import USER, Workspace, open_workspace
 
 CLI = shutil.which("databricks")
@@ -35,6 +44,29 @@ id = "more"
 source = { connector = "files", config = { path = "in" } }
 tables = [{ name = "more", columns = [{ name = "id", type = "bigint" }] }]
 triggers = [{ type = "file_arrival", url = "volume:context/in" }]
+"""
+
+BROKEN = """\
+resources:
+  jobs:
+    broken:
+      name: broken
+      schedule: { quartz_cron_expression: "0 61 * * * ?", timezone_id: UTC }
+      tasks:
+        - task_key: first
+          depends_on: [{ task_key: nobody }]
+          environment_key: default
+          python_wheel_task: { package_name: hakiri, entry_point: hakiri-paln }
+        - task_key: second
+          environment_key: nowhere
+          python_wheel_task: { package_name: hakiri, entry_point: hakiri-plan, parameters: ["{{job.run_id}}"] }
+      environments:
+        - environment_key: default
+          spec: { environment_version: "4", dependencies: [polars==2.1.0] }
+    adrift:
+      name: adrift
+      trigger: { file_arrival: { url: "/Volumes/${var.catalog}/${var.schema}/context/in/" } }
+      tasks: [{ task_key: run, run_job_task: { job_id: "${resources.jobs.broken.id}" } }]
 """
 
 
@@ -155,6 +187,24 @@ def test_what_is_deployed_is_what_is_rendered(deployed: Deployment) -> None:
     assert here.files[WHEEL.removeprefix("/Workspace")].startswith(b"PK")
     assert SUBSTITUTED["var.project"].removeprefix("/Workspace") + "/hakiri.toml" in here.files
     assert not any("left_out" in path for path in here.files)
+
+
+def test_what_the_cli_takes_without_a_word_our_check_finds(deployed: Deployment) -> None:
+    broken = deployed.root / "resources/broken.yml"
+    broken.write_text(BROKEN)
+    try:
+        assert "Validation OK!" in deployed.bundle("validate", "--strict")
+        found = {type(one) for one in check(read(deployed.root))}
+    finally:
+        broken.unlink()
+    assert found == {
+        EntryPointUnknown,
+        EnvironmentUnknown,
+        LocationAdrift,
+        ScheduleUnfit,
+        TaskGraphBroken,
+        WheelLeftOut,
+    }
 
 
 def test_an_unchanged_bundle_is_deployed_without_a_write(deployed: Deployment) -> None:
