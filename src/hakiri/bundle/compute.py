@@ -41,7 +41,7 @@ class Compute:
         return {
             "spark_version": _RUNTIME,
             "node_type_id": self.node_type,
-            "autoscale": {"min_workers": 1, "max_workers": 4},
+            "autoscale": {"min_workers": 1, "max_workers": "${var.max_workers}"},
             "data_security_mode": "SINGLE_USER",
         }
 
