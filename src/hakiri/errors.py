@@ -154,7 +154,7 @@ HakiriError
 │   ├── ChunksLeft               HK853  chunks that were staged and did not land
 │   ├── RefreshWaits             HK854  a full refresh that could not begin
 │   └── WorkLeft                 HK859  chunks that are still to be read
-├── BundleError                  HK87x  the asset bundle, and what a workspace gives its jobs
+├── BundleError                  HK87x, HK88x  the asset bundle, and what a workspace gives its jobs
 │   ├── BundleUnreadable         HK870  a file of the bundle that is none, or has what no job has
 │   ├── ScheduleUnfit            HK871  a time that Quartz cannot say, or does not understand
 │   ├── EntryPointUnknown        HK872  a task runs what the wheel does not have
@@ -164,7 +164,8 @@ HakiriError
 │   ├── LocationAdrift           HK876  a place that a development target moves away from under its trigger
 │   ├── ScopeUnnamed             HK877  a pipeline with secrets, and no scope to take them from
 │   ├── ScopeRefused             HK878  a secret scope that is not there, or not for us
-│   └── ScopeUnanswered          HK879  (retried) the workspace did not give a secret
+│   ├── ScopeUnanswered          HK879  (retried) the workspace did not give a secret
+│   └── WheelLeftOut             HK880  a task runs where its wheel is not installed
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -2729,6 +2730,20 @@ class ScopeUnanswered(BundleError):
 
     def message(self) -> str:
         return f"the workspace did not give a secret of the scope `{self.scope}`: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class WheelLeftOut(TaskError):
+    """A task whose environment does not install the wheel that it runs."""
+
+    code = "HK880"
+    package: str
+
+    def message(self) -> str:
+        return f"{self.subject()} runs an entry point of `{self.package}` where no wheel is installed"
+
+    def help(self) -> str:
+        return "name the wheel, `../dist/*.whl`, in `dependencies` of the environment, or in `libraries` of the task"
 
 
 # --- ours --------------------------------------------------------------------------------------

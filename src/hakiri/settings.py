@@ -35,17 +35,23 @@ class Settings:
         """
         value = self.environment.get(reference.name)
         tried = [f"the environment variable {reference.name}"]
-        if value is None and reference.kind == "secret" and self._scope is not None:
-            value = self._scope.read(reference.name)
-            tried.append(f"the secret {reference.name} of the scope {self._scope.name}")
+        if value is None and reference.kind == "secret" and self.scope is not None:
+            value = self.scope.read(reference.name)
+            tried.append(f"the secret {reference.name} of the scope {self.scope.name}")
         if value is None:
             raise UnresolvedReference(reference=str(reference), tried=tuple(tried))
         if reference.kind == "secret":
             conceal(value)
         return value
 
+    @property
+    def names_scope(self) -> bool:
+        """Whether there is a secret scope beside the environment."""
+        return bool(self.environment.get(SCOPE))
+
     @cached_property
-    def _scope(self) -> SecretScope | None:
+    def scope(self) -> SecretScope | None:
+        """The secret scope that is named. Raises ScopeRefused."""
         name = self.environment.get(SCOPE)
         if not name:
             return None

@@ -341,13 +341,16 @@ def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> b
             return True
 
 
-def looks(settings: Settings) -> Iterator[Look]:
-    """Everything `hakiri doctor` looks at, the quick things first."""
+def looks(settings: Settings, *, moved: Callable[[Project], Project] | None = None) -> Iterator[Look]:
+    """Everything a doctor looks at, the quick things first, in the project as it is or as it has been moved."""
     try:
         project = workplace(settings).read()
+        project = moved(project) if moved else project
     except HakiriError as wrong:
         yield Look("manifests", _raising(wrong))
         project = None  # Spark can be looked at all the same
+    if settings.names_scope:
+        yield Look("secret scope", partial(_say_scope, settings))
     if project:
         yield from looks_around(project, settings.look_up)
         yield Look("catalog", partial(_say_catalog, settings, project))
@@ -358,7 +361,7 @@ def looks(settings: Settings) -> Iterator[Look]:
     except HakiriError as wrong:
         yield Look("spark settings", _raising(wrong))
         return
-    yield from _looks_at_spark(engine)
+    yield from _looks_at_spark(engine, project.spec.context.tables if project else None)
 
 
 def _raising(wrong: HakiriError) -> Callable[[], str]:
@@ -368,16 +371,21 @@ def _raising(wrong: HakiriError) -> Callable[[], str]:
     return look
 
 
-def _looks_at_spark(engine: EngineSettings) -> Iterator[Look]:
+def _looks_at_spark(engine: EngineSettings, schema: str | None) -> Iterator[Look]:
     needs: tuple[str, ...] = ()
     if choose_kind(engine) is SessionKind.LOCAL:
         yield Look("java", lambda: _say_java(engine))
         yield Look("delta jars", lambda: _say_jars(engine), needs=("java",))
         needs = ("delta jars",)
-    steps = probe(engine)
+    steps = probe(engine, schema=schema)
     for name in STEPS:
         yield Look(f"spark: {name}", lambda: next(steps).detail, needs=needs)
         needs = (f"spark: {name}",)
+
+
+def _say_scope(settings: Settings) -> str:
+    scope = settings.scope
+    return f"{scope.name}, secrets: {scope.count()}" if scope else "none"
 
 
 def _say_catalog(settings: Settings, project: Project) -> str:

@@ -23,6 +23,7 @@ from hakiri.errors import (
     ScheduleUnfit,
     ScopeUnnamed,
     TaskGraphBroken,
+    WheelLeftOut,
 )
 from projects import MakeProject
 
@@ -78,6 +79,21 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
         set_task("land", environment_key=None, job_cluster_key="big"),
         EnvironmentUnknown,
         "in `big`",
+    ),
+    "an environment without the wheel": (
+        set_job(environments=[{"environment_key": "default", "spec": {"environment_version": "4"}}]),
+        WheelLeftOut,
+        "an entry point of `hakiri` where no wheel is installed",
+    ),
+    "a cluster without the wheel": (
+        set_task("land", environment_key=None, new_cluster={"num_workers": 1, "spark_version": "17.3.x-scala2.13"}),
+        WheelLeftOut,
+        "no wheel is installed",
+    ),
+    "a key that resources of two kinds have": (
+        lambda bundle: bundle.resources["schemas"].update(context=bundle.resources["schemas"].pop("tables")),
+        BundleUnreadable,
+        "has the key, too",
     ),
     "no compute at all": (set_task("land", environment_key=None), EnvironmentUnknown, "names no compute"),
     "a bad cron": (
@@ -245,7 +261,7 @@ def test_a_project_without_a_bundle_says_so(make_project: MakeProject, hakiri: H
 
 
 def test_check_tells_every_fault_and_leaves_with_1(make_project: MakeProject, hakiri: Hakiri) -> None:
-    job = (REPO / "resources/doctor.job.yml").read_text().replace("entry_point: hakiri", "entry_point: doctor")
+    job = (REPO / "resources/doctor.job.yml").read_text().replace("entry_point: hakiri-", "entry_point: ")
     root = make_project(repo_files(**{"resources/doctor.job.yml": job, "hakiri.toml": SECRETS}))
     answer = hakiri("bundle", "check", "--project", str(root))
     assert answer.code == 1

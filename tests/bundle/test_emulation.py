@@ -84,6 +84,9 @@ def test_the_jobs_land_what_an_apply_lands(tmp_path: Path, server: str) -> None:
     workspace.run("hakiri_files")
     both.apply()
     both.require_same("shop.orders", "files.orders")
+    assert workspace.run("hakiri_doctor").outputs["doctor"][0]["ok"] is True
+    with pytest.raises(AssertionError, match=r"the step `write` failed.*nowhere"):
+        both.workspace(tables="nowhere").run("hakiri_doctor")
     rested = workspace.run("hakiri_files")
     assert rested.states == {"plan": "done", "anything": "false", "extract": EXCLUDED, "land": EXCLUDED}
 

@@ -73,15 +73,17 @@ def test_each_further_start_is_a_small_job_of_its_own(make_project: MakeProject)
     assert faults(root) == []
 
 
-def test_a_node_type_gives_the_tasks_clusters_of_their_own(make_project: MakeProject) -> None:
+def test_a_node_type_gives_every_job_clusters_of_its_own(make_project: MakeProject) -> None:
     files = repo_files()
     files["databricks.yml"] = files["databricks.yml"].replace(
         'empty for serverless\n    default: ""', "empty for serverless\n    default: i3.xlarge"
     )
     root = make_project(files)
     bundle = read(root)
-    assert bundle.jobs["hakiri_shop"]["job_clusters"][0]["new_cluster"]["node_type_id"] == "i3.xlarge"
-    assert task(bundle, "hakiri_shop", "extract_worker")["libraries"] == [{"whl": "dist/*.whl"}]
+    for name, wheel in {"hakiri_shop": "dist/*.whl", "hakiri_backfill": "../dist/*.whl"}.items():
+        assert bundle.jobs[name]["job_clusters"][0]["new_cluster"]["node_type_id"] == "i3.xlarge"
+        assert "environments" not in bundle.jobs[name]
+        assert task(bundle, name, "extract_worker")["libraries"] == [{"whl": wheel}]
     assert faults(root) == []
 
 
@@ -89,26 +91,29 @@ def test_every_task_is_given_what_its_entry_point_takes(make_project: MakeProjec
     filled = {"full_refresh": "true", "retry_failed": "false", "resumed": "true", "max_workers": "3", "retention": "7d"}
     jobs = read(make_project(repo_files())).jobs
     wheels = [one["python_wheel_task"] for job in jobs.values() for one in all_tasks(job) if "python_wheel_task" in one]
-    tasks = [wheel for wheel in wheels if wheel["entry_point"] != "hakiri"]
-    assert len(tasks) == 7
-    for wheel in tasks:
+    assert len(wheels) == 8
+    for wheel in wheels:
         arguments = [filled.get(re.split(r"[.}]", text.rstrip("}"))[-1], text) for text in wheel["parameters"]]
         assert parse(wheel["entry_point"], [one.replace("${var.", "x").rstrip("}") for one in arguments]).project
 
 
-def test_a_catalog_on_postgres_brings_its_driver(make_project: MakeProject) -> None:
+def test_a_catalog_on_postgres_brings_every_job_its_driver(make_project: MakeProject) -> None:
     catalog = '[catalog]\nbackend = "postgres"\nurl = "postgresql://u@h/d"\n'
-    job = job_of(make_project, "", PROJECT.replace("[[pipeline]]", f"{catalog}[[pipeline]]"))
-    (environment,) = job["environments"]
-    assert any(one.startswith("psycopg[binary]==") for one in environment["spec"]["dependencies"])
+    project = PROJECT.replace("[[pipeline]]", f"{catalog}[[pipeline]]")
+    for job in read(make_project(repo_files(**{"hakiri.toml": project}))).jobs.values():
+        (environment,) = job["environments"]
+        assert any(one.startswith("psycopg[binary]==") for one in environment["spec"]["dependencies"])
 
 
-def test_some_pipelines_can_be_deployed_alone(make_project: MakeProject) -> None:
-    other = PROJECT.partition("[[pipeline]]")[2].replace('"shop"', '"other"').replace('["orders"]', '["items"]')
-    files = repo_files(**{"hakiri.toml": f"{PROJECT}[[pipeline]]{other}"})
-    files["databricks.yml"] = files["databricks.yml"].replace('empty for all\n    default: ""', "x\n    default: other")
-    made = {name for name in read(make_project(files)).jobs if name.startswith("hakiri_")}
-    assert {"hakiri_shop", "hakiri_other"} & made == {"hakiri_other"}
+def test_a_backfill_runs_like_the_pipelines_own_job(make_project: MakeProject) -> None:
+    bundle = read(make_project(repo_files()))
+    for key in ("plan", "anything", "extract", "extract_worker", "land"):
+        own, by_hand = task(bundle, "hakiri_shop", key), task(bundle, "hakiri_backfill", key)
+        for one in ("depends_on", "condition_task", "max_retries", "min_retry_interval_millis", "timeout_seconds"):
+            assert own.get(one) == by_hand.get(one)
+        if wheel := own.get("python_wheel_task"):
+            flags = [text for text in wheel["parameters"] if text.startswith("--")]
+            assert flags == [text for text in by_hand["python_wheel_task"]["parameters"] if text.startswith("--")]
 
 
 def test_a_pipeline_that_is_called_like_a_job_of_the_bundle_is_refused(make_project: MakeProject) -> None:
@@ -125,21 +130,28 @@ def built(root: Path, tmp_path: Path, **variables: str) -> tuple[dict[str, Any],
     """What `databricks bundle` is given by the project's own Python, and what it is told goes wrong."""
     asked = {
         "bundle": {"name": "hakiri", "target": "dev"},
-        "python": {"venv_path": ".venv", "resources": ["resources:load_resources"]},
+        "python": {"resources": ["resources:load_resources"], "mutators": ["resources:equip"]},
         "variables": {name: {"value": value} for name, value in variables.items()},
         "resources": {},
     }
+    made, told = phase(root, tmp_path, "load_resources", asked)
+    if not told:
+        made, told = phase(root, tmp_path, "apply_mutators", made)
+    return made.get("resources", {}).get("jobs", {}), told
+
+
+def phase(root: Path, tmp_path: Path, name: str, asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
     (tmp_path / "input.json").write_text(json.dumps(asked))
-    named = {name: tmp_path / f"{name}.json" for name in ("input", "output", "diagnostics", "locations")}
-    options = [text for name, path in named.items() for text in (f"--{name}", str(path))]
-    command = [sys.executable, "-m", "databricks.bundles.build", "--phase", "load_resources", *options]
+    files = {kind: tmp_path / f"{kind}.json" for kind in ("input", "output", "diagnostics", "locations")}
+    options = [text for kind, path in files.items() for text in (f"--{kind}", str(path))]
+    command = [sys.executable, "-m", "databricks.bundles.build", "--phase", name, *options]
     subprocess.run(command, cwd=root, capture_output=True, check=False)
-    output = named["output"].read_text() if named["output"].exists() else "{}"
-    return json.loads(output).get("resources", {}).get("jobs", {}), named["diagnostics"].read_text()
+    output = files["output"].read_text() if files["output"].exists() else "{}"
+    return json.loads(output), files["diagnostics"].read_text()
 
 
 def test_the_cli_is_given_the_jobs_that_are_rendered(tmp_path: Path, hakiri: Hakiri) -> None:
-    jobs, told = built(REPO, tmp_path, node_type="", pipelines="")
+    jobs, told = built(REPO, tmp_path, node_type="")
     rendered = yaml.safe_load(hakiri("bundle", "render", "--project", str(REPO)).out)["resources"]["jobs"]
     assert sorted(jobs) == ["hakiri_events", "hakiri_shop"]
     assert jobs == {name: rendered[name] for name in jobs}

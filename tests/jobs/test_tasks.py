@@ -17,6 +17,7 @@ from hakiri import jobs, wiring
 from hakiri.engine import task_values
 from hakiri.run import work
 from projects import MakeProject
+from workspaces import open_workspace
 
 PROJECT = """\
 [project]
@@ -142,6 +143,7 @@ def test_a_pipeline_that_is_not_there_is_named(job: Job) -> None:
         (jobs.plan, ("--max-workers", "0")),
         (jobs.land, ("--resumed", "{{tasks.plan.values.resumed}}")),
         (jobs.extract, ("--resumed", "true")),
+        (jobs.plan, ("--pipeline", "")),
         (jobs.land, ("--tables", "main.lake; drop schema main.lake")),
     ],
 )
@@ -155,6 +157,38 @@ def test_a_parameter_that_cannot_be_meant_is_refused(job: Job, task: Callable[[]
 def test_maintenance_of_what_has_no_catalog_yet_does_nothing(job: Job) -> None:
     assert job.run(jobs.maintain, "--retention", "30d", pipeline=()).code == 0
     assert not (job.root / "context").exists()
+
+
+def test_a_backfill_of_no_pipeline_says_how_to_name_one(job: Job) -> None:
+    assert "run the job with its parameter `pipeline`" in job.run(jobs.plan, pipeline=("--pipeline", " ")).err
+
+
+def test_a_doctor_looks_at_what_the_job_is_told(
+    job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (job.root / "hakiri.toml").write_text(f'{PROJECT}secrets = ["TOKEN", "OTHER"]\n')
+    # An empty folder of jars: Spark is not started, and why is a finding like any other.
+    monkeypatch.setenv("HAKIRI_JARS", str(tmp_path_factory.mktemp("jars")))
+    with open_workspace() as workspace:
+        workspace.scopes["prod"] = {"TOKEN": "geheim-geheim"}
+        monkeypatch.setenv("DATABRICKS_HOST", workspace.url)
+        monkeypatch.setenv("DATABRICKS_TOKEN", "t")
+        ended = job.run(jobs.doctor, "--secret-scope", "prod", pipeline=())
+    found = {one["name"]: (one["health"], one["detail"]) for one in ended.told["findings"]}
+    assert (ended.code, ended.told["ok"]) == (1, False)
+    assert found["secret scope"] == ("ok", "prod, secrets: 1")
+    assert "the secret OTHER of the scope prod" in found["secrets of shop"][1]
+    assert "TOKEN" not in found["secrets of shop"][1]
+    assert "delta jars: error[" in ended.err
+    assert "secret scope" not in ended.err
+
+
+def test_a_doctor_finds_a_volume_that_is_not_there(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HAKIRI_JARS", str(job.root))
+    ended = job.run(jobs.doctor, "--context", "/Volumes/main/nowhere/context/deep", pipeline=())
+    (volume,) = [one for one in ended.told["findings"] if one["name"] == "volume"]
+    assert (ended.code, volume["health"], volume["error"]["code"]) == (1, "failed", "HK501")
+    assert "/Volumes/main/nowhere/context: it is not there" in volume["detail"]
 
 
 def test_a_failure_nobody_foresaw_is_our_bug(job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

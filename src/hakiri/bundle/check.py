@@ -12,8 +12,9 @@ from databricks.bundles.jobs import Job
 from databricks.bundles.schemas import Schema
 from databricks.bundles.volumes import Volume
 
+from hakiri.bundle.compute import Document
 from hakiri.bundle.files import Bundle
-from hakiri.bundle.job import PLANNED_VALUES, Document, all_tasks
+from hakiri.bundle.job import PLANNED_VALUES, all_tasks
 from hakiri.bundle.quartz import fault_of
 from hakiri.errors import (
     BundleError,
@@ -25,6 +26,7 @@ from hakiri.errors import (
     ScheduleUnfit,
     ScopeUnnamed,
     TaskGraphBroken,
+    WheelLeftOut,
 )
 from hakiri.spec.schedule import check_timezone
 
@@ -44,6 +46,7 @@ _COMPUTES = ("environment_key", "job_cluster_key", "existing_cluster_id", "new_c
 
 def check(bundle: Bundle) -> Iterator[BundleError]:
     """Everything that is wrong with the bundle, as far as that can be told without a workspace."""
+    yield from _check_keys(bundle)
     for kind, found in bundle.resources.items():
         for name, resource in found.items():
             yield from _check_shape(kind, name, resource)
@@ -54,8 +57,19 @@ def check(bundle: Bundle) -> Iterator[BundleError]:
         for task in all_tasks(job):
             yield from _check_entry_point(name, task)
             yield from _check_compute(name, job, task)
+            yield from _check_wheel(name, job, task)
         yield from _check_references(name, job)
     yield from _check_scopes(bundle)
+
+
+def _check_keys(bundle: Bundle) -> Iterator[BundleError]:
+    """A deployment refuses a key that resources of two kinds have."""
+    kinds: dict[str, str] = {}
+    for kind, found in bundle.resources.items():
+        for name in found:
+            if (other := kinds.setdefault(name, kind)) != kind:
+                reason = f"`resources.{other}` has the key, too"
+                yield BundleUnreadable(file=f"`resources.{kind}.{name}`", reason=reason)
 
 
 def _check_shape(kind: str, name: str, resource: Document) -> Iterator[BundleError]:
@@ -158,6 +172,20 @@ def _check_compute(name: str, job: Document, task: Document) -> Iterator[BundleE
     for kind, known in (("environment_key", environments), ("job_cluster_key", clusters)):
         if kind in told and task[kind] not in known:
             yield EnvironmentUnknown(job=name, task=key, key=str(task[kind]), known=known)
+
+
+def _check_wheel(name: str, job: Document, task: Document) -> Iterator[BundleError]:
+    wheel, key = task.get("python_wheel_task"), task.get("environment_key")
+    environments = {one.get("environment_key"): one.get("spec") or {} for one in job.get("environments") or ()}
+    if not wheel or (key and key not in environments) or task.get("existing_cluster_id"):
+        return  # no wheel is asked for, nobody knows where it runs, or a cluster may have brought it along
+    named = environments[key].get("dependencies") or () if key else [one.get("whl") for one in _libraries(task)]
+    if not any(str(one).endswith(".whl") for one in named):
+        yield WheelLeftOut(job=name, task=str(task.get("task_key")), package=str(wheel.get("package_name", "")))
+
+
+def _libraries(task: Document) -> list[Document]:
+    return list(task.get("libraries") or ())
 
 
 def _check_references(name: str, job: Document) -> Iterator[BundleError]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from hakiri.bundle.job import Document
-from hakiri.bundle.resources import jobs_of
+from hakiri.bundle.compute import Document
+from hakiri.bundle.resources import compute_of, jobs_of
 from hakiri.errors import BundleUnreadable
 from hakiri.spec.read import Project
 
@@ -42,7 +42,7 @@ class Bundle:
 
 
 def read_bundle(project: Project) -> Bundle:
-    """The bundle above a project. Raises BundleUnreadable, ScheduleUnfit and PipelineNotFound."""
+    """The bundle above a project. Raises BundleUnreadable and ScheduleUnfit."""
     root = _root(project.root)
     document = _document(root / BUNDLE_FILE)
     resources: Resources = {}
@@ -50,9 +50,10 @@ def read_bundle(project: Project) -> Bundle:
         for kind, found in (_document(file).get("resources") or {}).items():
             resources.setdefault(kind, {}).update(_named(file, kind, found, known=resources.get(kind, {})))
     bundle = Bundle(document.get("variables") or {}, document.get("targets") or {}, resources)
-    made = jobs_of(project, node_type=bundle.value("node_type"), names=bundle.value("pipelines"))
+    made, compute = jobs_of(project), compute_of(project, node_type=bundle.value("node_type"))
     jobs = resources.setdefault("jobs", {})
     jobs.update(_named(project.root, "jobs", made, known=jobs))
+    resources["jobs"] = {name: compute.equip(job) for name, job in jobs.items()}
     specs = (one.spec for one in project.pipelines.values())
     return replace(bundle, secrets={name: spec.secrets for spec in specs if (name := f"hakiri_{spec.id}") in made})
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from hakiri.bundle.compute import Document
 from hakiri.bundle.start import scheduled, triggered
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.schedule import Every
-
-Document = dict[str, Any]
-"""What a resource is, in the words of the bundle."""
 
 PLANNED_VALUES = ("chunks", "has_work", "resumed", "workers")
 """What `hakiri-plan` tells the tasks after it."""
@@ -24,46 +21,17 @@ _LONGEST_SECONDS = 24 * 3600
 _LATE_SECONDS = 4 * 3600
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compute:
-    """What the tasks run on: serverless, or clusters of their own with this kind of machine."""
-
-    node_type: str = ""
-    requirements: tuple[str, ...] = ()
-    """What a task needs beside the wheel."""
-
-    def of_job(self) -> Document:
-        """The part of a job that says so."""
-        if not self.node_type:
-            spec = {"environment_version": "4", "dependencies": [WHEEL, *self.requirements]}
-            return {"environments": [{"environment_key": _COMPUTE, "spec": spec}]}
-        cluster = {
-            "spark_version": "17.3.x-scala2.13",
-            "node_type_id": self.node_type,
-            "autoscale": {"min_workers": 1, "max_workers": 4},
-            "data_security_mode": "SINGLE_USER",
-        }
-        return {"job_clusters": [{"job_cluster_key": _COMPUTE, "new_cluster": cluster}]}
-
-    def of_task(self) -> Document:
-        """The part of a task that says so."""
-        if not self.node_type:
-            return {"environment_key": _COMPUTE}
-        libraries = [{"whl": WHEEL}, *({"pypi": {"package": one}} for one in self.requirements)]
-        return {"job_cluster_key": _COMPUTE, "libraries": libraries}
-
-
-def pipeline_jobs(project: str, specs: Sequence[PipelineSpec], compute: Compute) -> dict[str, Document]:
+def pipeline_jobs(project: str, specs: Sequence[PipelineSpec]) -> dict[str, Document]:
     """The jobs of these pipelines by their names in the bundle. Raises ScheduleUnfit."""
-    return {name: job for spec in specs for name, job in _jobs(project, spec, compute)}
+    return {name: job for spec in specs for name, job in _jobs(project, spec)}
 
 
-def _jobs(project: str, spec: PipelineSpec, compute: Compute) -> Iterator[tuple[str, Document]]:
+def _jobs(project: str, spec: PipelineSpec) -> Iterator[tuple[str, Document]]:
     """The pipeline's job, and one for each further thing that starts it: a job has one such thing of its own."""
     name = f"hakiri_{spec.id}"
     starts = [scheduled(name, spec.schedule, spec.timezone)] if spec.schedule else []
     starts += [triggered(name, trigger) for trigger in spec.triggers]
-    yield name, {**_job(project, spec, name, compute), **(starts[0] if starts else {})}
+    yield name, {**_job(project, spec, name), **(starts[0] if starts else {})}
     for number, start in enumerate(starts[1:], start=2):
         begun = {"task_key": "run", "run_job_task": {"job_id": f"${{resources.jobs.{name}.id}}"}}
         further = {**_frame(project, spec, f"{name}_start_{number}"), "tasks": [begun]}
@@ -85,15 +53,15 @@ def _frame(project: str, spec: PipelineSpec, name: str) -> Document:
 _LONGEST_DESCRIPTION = 1_000
 
 
-def _job(project: str, spec: PipelineSpec, name: str, compute: Compute) -> Document:
+def _job(project: str, spec: PipelineSpec, name: str) -> Document:
     late = {"metric": "RUN_DURATION_SECONDS", "op": "GREATER_THAN", "value": _late_seconds(spec)}
     return {
         **_frame(project, spec, name),
         "timeout_seconds": _LONGEST_SECONDS,
         "health": {"rules": [late]},
         "parameters": [{"name": "full_refresh", "default": "false"}, {"name": "retry_failed", "default": "false"}],
-        "tasks": _tasks(spec, compute),
-        **compute.of_job(),
+        "tasks": _tasks(spec),
+        "environments": [{"environment_key": _COMPUTE, "spec": {"environment_version": "4", "dependencies": [WHEEL]}}],
     }
 
 
@@ -104,29 +72,29 @@ def _late_seconds(spec: PipelineSpec) -> int:
     return int(min(max(spec.schedule.interval, timedelta(hours=1)).total_seconds(), _LONGEST_SECONDS))
 
 
-def _tasks(spec: PipelineSpec, compute: Compute) -> list[Document]:
+def _tasks(spec: PipelineSpec) -> list[Document]:
     refresh = ("--full-refresh", "{{job.parameters.full_refresh}}")
     retry = ("--retry-failed", "{{job.parameters.retry_failed}}")
     planned = [*refresh, *retry, "--max-workers", "${var.max_workers}"]
     landed = [*refresh, "--resumed", "{{tasks.plan.values.resumed}}"]
     anything = {"left": "{{tasks.plan.values.has_work}}", "op": "EQUAL_TO", "right": "true"}
     return [
-        _task("plan", "hakiri-plan", spec, compute, planned, hours=1),
+        _task("plan", "hakiri-plan", spec, planned, hours=1),
         {"task_key": "anything", "depends_on": [{"task_key": "plan"}], "condition_task": anything},
-        {**_extract(spec, compute), "depends_on": [{"task_key": "anything", "outcome": "true"}]},
+        {**_extract(spec), "depends_on": [{"task_key": "anything", "outcome": "true"}]},
         {
-            **_task("land", "hakiri-land", spec, compute, landed, hours=6),
+            **_task("land", "hakiri-land", spec, landed, hours=6),
             "depends_on": [{"task_key": "extract"}],
         },
     ]
 
 
-def _extract(spec: PipelineSpec, compute: Compute) -> Document:
+def _extract(spec: PipelineSpec) -> Document:
     """One reader, or as many as the planner finds the plan worth."""
     asked = spec.backfill
     if asked.rate_budget or asked.max_chunks_per_tick or asked.parallelism == 1:
-        return _task("extract", "hakiri-extract", spec, compute, (), hours=12)
-    reader = _task("extract_worker", "hakiri-extract", spec, compute, (), hours=12)
+        return _task("extract", "hakiri-extract", spec, (), hours=12)
+    reader = _task("extract_worker", "hakiri-extract", spec, (), hours=12)
     inputs, most = "{{tasks.plan.values.workers}}", _MOST_AT_ONCE
     return {"task_key": "extract", "for_each_task": {"inputs": inputs, "concurrency": most, "task": reader}}
 
@@ -135,9 +103,7 @@ _MOST_AT_ONCE = 100
 """What a workspace takes; how many there are is the planner's to say."""
 
 
-def _task(
-    key: str, entry_point: str, spec: PipelineSpec, compute: Compute, more: Sequence[str], *, hours: int
-) -> Document:
+def _task(key: str, entry_point: str, spec: PipelineSpec, more: Sequence[str], *, hours: int) -> Document:
     parameters = [
         *("--project", "${var.project}"),
         *("--context", "${var.context}"),
@@ -154,7 +120,7 @@ def _task(
         "min_retry_interval_millis": 60_000,
         "retry_on_timeout": False,
         "timeout_seconds": hours * 3600,
-        **compute.of_task(),
+        "environment_key": _COMPUTE,
     }
 
 

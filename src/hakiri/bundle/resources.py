@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.metadata import requires
 from pathlib import Path
 
 from databricks.bundles.core import Bundle, Resources
 from databricks.bundles.jobs import Job
 
-from hakiri.bundle.job import PACKAGE, Compute, Document, pipeline_jobs
+from hakiri.bundle.compute import Compute, Document
+from hakiri.bundle.job import PACKAGE, pipeline_jobs
 from hakiri.errors import HakiriError, render
-from hakiri.run.manifest import choose_pipelines
 from hakiri.settings import from_environment
 from hakiri.spec.project import CatalogBackend
 from hakiri.spec.read import Project
@@ -20,12 +21,11 @@ from hakiri.wiring import workplace
 FOLDER = "manifests"
 
 
-def load(bundle: Bundle, root: Path) -> Resources:
-    """The jobs of the pipelines that the variable `pipelines` names, or of all. What is wrong is the CLI's to show."""
+def load(root: Path) -> Resources:
+    """The jobs of the project's pipelines, for serverless compute. What is wrong is the CLI's to show."""
     resources = Resources()  # type: ignore[no-untyped-call]
     try:
-        project = workplace(from_environment(project=root / FOLDER)).read()
-        jobs = jobs_of(project, node_type=_said(bundle, "node_type"), names=_said(bundle, "pipelines"))
+        jobs = jobs_of(_project(root))
     except HakiriError as error:
         resources.add_diagnostic_error(render(error))
         return resources
@@ -34,19 +34,26 @@ def load(bundle: Bundle, root: Path) -> Resources:
     return resources
 
 
-def jobs_of(project: Project, *, node_type: str = "", names: str = "") -> dict[str, Document]:
-    """The jobs of the named pipelines, parted by commas; of all where none is named.
+def equip(bundle: Bundle, job: Job, root: Path) -> Job:
+    """A job of the bundle, from its files or from its manifests, on the compute that its variables name."""
+    compute = compute_of(_project(root), node_type=str(bundle.variables.get("node_type") or ""))
+    return Job.from_dict(compute.equip(dict(job.as_dict())))  # type: ignore[arg-type]
 
-    Raises PipelineNotFound and ScheduleUnfit.
-    """
-    chosen = [name.strip() for name in names.split(",") if name.strip()]
+
+def jobs_of(project: Project) -> dict[str, Document]:
+    """The jobs of the project's pipelines, for serverless compute. Raises ScheduleUnfit."""
+    return pipeline_jobs(project.spec.project.name, [one.spec for one in project.pipelines.values()])
+
+
+def compute_of(project: Project, *, node_type: str = "") -> Compute:
+    """What all jobs of the bundle run on."""
     needs_postgres = project.spec.catalog.backend is CatalogBackend.POSTGRES
-    compute = Compute(node_type=node_type, requirements=_extra("postgres") if needs_postgres else ())
-    return pipeline_jobs(project.spec.project.name, choose_pipelines(project, chosen), compute)
+    return Compute(node_type=node_type, requirements=_extra("postgres") if needs_postgres else ())
 
 
-def _said(bundle: Bundle, variable: str) -> str:
-    return str(bundle.variables.get(variable) or "")
+@cache
+def _project(root: Path) -> Project:
+    return workplace(from_environment(project=root / FOLDER)).read()
 
 
 def _extra(name: str) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,15 +35,29 @@ class SecretScope:
 
         Raises ScopeRefused or ScopeUnanswered.
         """
+        with self._translated():
+            try:
+                told = self._api().get_secret(self.name, key).value
+            except NotFound as cause:
+                if str(cause).lower().startswith(_NO_SCOPE):
+                    raise
+                return None
+        return None if told is None else base64.b64decode(told).decode()
+
+    def count(self) -> int:
+        """How many secrets it has. Raises ScopeRefused or ScopeUnanswered."""
+        with self._translated():
+            return len(list(self._api().list_secrets(self.name)))
+
+    def _api(self) -> SecretsAPI:
+        self._secrets = self._secrets or self.client().secrets
+        return self._secrets
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
         try:
-            self._secrets = self._secrets or self.client().secrets
-            told = self._secrets.get_secret(self.name, key).value
-        except NotFound as cause:
-            if str(cause).lower().startswith(_NO_SCOPE):
-                raise ScopeRefused(scope=self.name, reason=first_line(cause)) from cause
-            return None
-        except (PermissionDenied, Unauthenticated, ValueError) as cause:  # ValueError: no login is configured
+            yield
+        except (NotFound, PermissionDenied, Unauthenticated, ValueError) as cause:  # ValueError: no login is configured
             raise ScopeRefused(scope=self.name, reason=first_line(cause)) from cause
         except (DatabricksError, OSError) as cause:
             raise ScopeUnanswered(scope=self.name, reason=first_line(cause)) from cause
-        return None if told is None else base64.b64decode(told).decode()

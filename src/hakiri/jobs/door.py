@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from hakiri.errors import HakiriError, mask, render
 from hakiri.errors import as_json as facts
 from hakiri.jobs.parameters import Parameters, parse
 from hakiri.model.exit_codes import EXIT_CODES
+from hakiri.run.doctor import Health, examine
 from hakiri.run.equipment import Equipment
 from hakiri.run.gc import parse_retention
 from hakiri.run.leaving import as_bug, exit_code
@@ -22,7 +24,17 @@ from hakiri.run.steps import extract_step, land_step, plan_step
 from hakiri.run.stopping import Stop, interruptible
 from hakiri.run.views import ShelvedViews
 from hakiri.settings import SCOPE, Settings, from_environment
-from hakiri.wiring import close_engine, collect_leavings, equipment, log_folder, publish, view_shelf, workplace
+from hakiri.wiring import (
+    clock,
+    close_engine,
+    collect_leavings,
+    equipment,
+    log_folder,
+    looks,
+    publish,
+    view_shelf,
+    workplace,
+)
 
 
 def plan() -> None:
@@ -43,6 +55,11 @@ def land() -> None:
 def maintain() -> None:
     """`hakiri-maintain`: remove what attempts that did not win have left behind, and archive old chunks."""
     _leave(_maintain, "hakiri-maintain")
+
+
+def doctor() -> None:
+    """`hakiri-doctor`: look at everything that the other tasks need, from where they run."""
+    _leave(_doctor, "hakiri-doctor")
 
 
 def run(task: Callable[[Parameters], int], program: str, arguments: Sequence[str]) -> int:
@@ -104,7 +121,7 @@ def _land(given: Parameters) -> int:
 def _task(given: Parameters) -> Iterator[tuple[Equipment, Any, ShelvedViews, Stop]]:
     """What a step of the pipeline's run works with: equipment, the pipeline's spec, the project's views, a stop."""
     settings = _settings(given)
-    project = relocate(workplace(settings).read(), path=given.context, tables=given.tables, state=given.state)
+    project = _moved(given)(workplace(settings).read())
     spec, stop = find_pipeline(project, given.pipeline).spec, Stop()
     with equipment(settings, project) as parts, interruptible(stop):
         yield parts, spec, ShelvedViews(project, view_shelf(settings, project)), stop
@@ -117,6 +134,20 @@ def _maintain(given: Parameters) -> int:
     collected = collect_leavings(settings, project, retention=kept_for)
     _say({"attempts": sum(len(table.remnants) for table in collected.tables), "chunks_archived": collected.archived})
     return 0
+
+
+def _doctor(given: Parameters) -> int:
+    findings = list(examine(looks(_settings(given), moved=_moved(given)), clock()))
+    ill = [one for one in findings if one.health is not Health.WELL]
+    for finding in ill:
+        sys.stderr.write(f"{finding.name}: {finding.detail}\n")
+    _say({"ok": not ill, "findings": [one.as_json() for one in findings]})
+    return 1 if ill else 0
+
+
+def _moved(given: Parameters) -> Callable[[Any], Any]:
+    """A project comes to be where the job says that it is."""
+    return partial(relocate, path=given.context, tables=given.tables, state=given.state)
 
 
 def _settings(given: Parameters) -> Settings:

@@ -52,6 +52,12 @@ def _schema(text: str) -> str:
     return text
 
 
+def _pipeline(text: str) -> str:
+    if not text.strip():
+        raise ArgumentTypeError("no pipeline is named: run the job with its parameter `pipeline`, as pipeline=shop")
+    return text.strip()
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a number of at least 1")
@@ -59,7 +65,8 @@ def _count(text: str) -> int:
 
 
 _OF_ALL = ("project", "context", "tables", "state", "secret_scope")
-_OF_EACH = {
+_OF_EACH: dict[str, tuple[str, ...]] = {
+    "hakiri-doctor": (),
     "hakiri-plan": ("pipeline", "full_refresh", "retry_failed", "max_workers"),
     "hakiri-extract": ("pipeline",),
     "hakiri-land": ("pipeline", "full_refresh", "resumed"),
@@ -69,7 +76,7 @@ _NEEDED = ("project", "pipeline")
 _DEFAULTS = Parameters(project=Path())
 _KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
     "project": (Path, "the folder of hakiri.toml"),
-    "pipeline": (str, "the pipeline's id"),
+    "pipeline": (_pipeline, "the pipeline's id"),
     "context": (str, "where staged files and journals live, in place of [context] path"),
     "tables": (_schema, "the schema that tables land in, in place of [context] tables"),
     "state": (_schema, "the schema that holds the catalog, in place of [catalog]"),

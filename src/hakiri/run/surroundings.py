@@ -22,7 +22,10 @@ LookUp = Callable[[Reference], str]
 def looks_around(project: Project, look_up: LookUp) -> Iterator[Look]:
     """What there is to look at around a valid project."""
     yield Look("manifests", lambda: f"project {project.spec.project.name}, pipelines: {len(project.pipelines)}")
-    if folder := local_folder(project):
+    folder = local_folder(project)
+    if folder and (volume := volume_of(folder)):
+        yield Look("volume", lambda: look_at_volume(volume))
+    elif folder:
         yield Look("disk", lambda: look_at_disk(folder))
     for definition in project.pipelines.values():
         spec = definition.spec
@@ -34,6 +37,28 @@ def local_folder(project: Project) -> Path | None:
     """Where the project's tables live, if that is on this machine."""
     path = project.spec.context.path
     return None if "://" in path else project.root / path
+
+
+def volume_of(folder: Path) -> Path | None:
+    """The volume of a workspace that a folder lies in, if it does."""
+    return Path(*folder.parts[:_VOLUME_PARTS]) if folder.parts[:2] == ("/", "Volumes") else None
+
+
+_VOLUME_PARTS = 5
+"""/Volumes/catalog/schema/volume"""
+
+
+def look_at_volume(volume: Path) -> str:
+    """That a file can be written there, and removed again. How much room there is nobody tells. Raises NotWritable."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=volume, prefix="hakiri_probe_") as probe:
+            probe.write(b"hakiri")
+    except FileNotFoundError as failure:
+        reason = "it is not there, or not for whoever this runs as"
+        raise NotWritable(folder=str(volume), reason=reason) from failure
+    except OSError as failure:
+        raise NotWritable(folder=str(volume), reason=failure.strerror or str(failure)) from failure
+    return f"{volume} can be written to"
 
 
 def look_at_disk(folder: Path) -> str:
@@ -60,17 +85,22 @@ def _references(spec: PipelineSpec) -> Iterator[Reference]:
 
 def _looker(references: list[Reference], look_up: LookUp) -> Callable[[], str]:
     def look() -> str:
-        missing = [one for one in references if not _is_set(one, look_up)]
+        missing = [failure for one in references if (failure := _missing(one, look_up))]
         if missing:
-            tried = tuple(f"the environment variable {one.name}" for one in missing)
-            raise UnresolvedReference(reference=", ".join(map(str, missing)), tried=tried)
+            tried = tuple(place for one in missing for place in one.tried)
+            raise UnresolvedReference(reference=", ".join(one.reference for one in missing), tried=tried)
         return f"{', '.join(one.name for one in references)} set"
 
     return look
 
 
-def _is_set(reference: Reference, look_up: LookUp) -> bool:
+def _missing(reference: Reference, look_up: LookUp) -> UnresolvedReference | None:
     try:
-        return bool(look_up(reference))
-    except UnresolvedReference:
-        return False
+        value = look_up(reference)
+    except UnresolvedReference as failure:
+        return failure
+    return (
+        None
+        if value
+        else UnresolvedReference(reference=str(reference), tried=(f"the environment variable {reference.name}",))
+    )

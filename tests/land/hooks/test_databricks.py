@@ -3,53 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from databricks.sdk import WorkspaceClient
-from databricks.sdk.core import Config
 
 from clocks import ManualClock
 from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut, HookUnanswered
 from hakiri.land.hooks.databricks import WorkspaceViews
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
-from workspaces import answering
+from workspaces import Workspace, open_workspace
 
 CALL = HookCall(project="p", table=TableKey("shop", "orders"), name="orders", hook="post_hook[0]", number=7, version=9)
 
 
-@dataclass
-class Workspace:
-    """As much of a workspace as answers statements, each by the next of these."""
-
-    answers: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
-    asked: list[tuple[str, str, Any]] = field(default_factory=list)
-    url: str = ""
-
-    def client(self) -> WorkspaceClient:
-        return WorkspaceClient(config=Config(host=self.url, token="t", retry_timeout_seconds=1))
-
-    def then(self, state: str, status: int = 200, **error: str) -> Workspace:
-        said = {"statement_id": "s1", "status": {"state": state, **({"error": error} if error else {})}}
-        self.answers.append((status, said if status == 200 else error))
-        return self
-
-
 @pytest.fixture
 def workspace() -> Iterator[Workspace]:
-    here = Workspace()
-
-    def answer(method: str, path: str, body: Any) -> tuple[int, Any] | None:
-        if "/statements" not in path:
-            return None
-        here.asked.append((method, path, body))
-        return here.answers.pop(0) if len(here.answers) > 1 else here.answers[0]
-
-    with answering(answer) as here.url:
+    with open_workspace() as here:
         yield here
+
+
+def then(workspace: Workspace, state: str, status: int = 200, **error: str) -> Workspace:
+    """The workspace, with one more answer of its warehouse."""
+    said = {"statement_id": "s1", "status": {"state": state, **({"error": error} if error else {})}}
+    workspace.warehouse.append((status, said if status == 200 else error))
+    return workspace
 
 
 def refresh(workspace: Workspace, *, warehouse: str | None = "w1") -> None:
@@ -58,11 +36,13 @@ def refresh(workspace: Workspace, *, warehouse: str | None = "w1") -> None:
 
 
 def test_a_view_is_refreshed_by_the_warehouse_and_waited_for(workspace: Workspace) -> None:
-    refresh(workspace.then("PENDING").then("RUNNING").then("SUCCEEDED"))
-    (method, _, body), *looks = workspace.asked
-    assert (method, body["warehouse_id"]) == ("POST", "w1")
-    assert body["statement"] == "REFRESH MATERIALIZED VIEW `main`.`sales`.`daily`"
-    assert [method for method, *_ in looks] == ["GET", "GET"]
+    for state in ("PENDING", "RUNNING", "SUCCEEDED"):
+        then(workspace, state)
+    refresh(workspace)
+    first, *looks = [one for one in workspace.asked if "/statements" in one.path]
+    assert (first.method, first.document["warehouse_id"]) == ("POST", "w1")
+    assert first.document["statement"] == "REFRESH MATERIALIZED VIEW `main`.`sales`.`daily`"
+    assert [one.method for one in looks] == ["GET", "GET"]
 
 
 @pytest.mark.parametrize(
@@ -79,14 +59,14 @@ def test_what_a_workspace_refuses_is_the_hooks_error(
     workspace: Workspace, state: str, status: int, error: dict[str, str], kind: type[HookError], said: str
 ) -> None:
     with pytest.raises(kind) as caught:
-        refresh(workspace.then(state, status, **error))
+        refresh(then(workspace, state, status, **error))
     assert said in caught.value.reason
 
 
 def test_a_refresh_that_never_ends_is_cancelled(workspace: Workspace) -> None:
     with pytest.raises(HookTimedOut):
-        refresh(workspace.then("RUNNING"))
-    assert workspace.asked[-1][1].endswith("/s1/cancel")
+        refresh(then(workspace, "RUNNING"))
+    assert workspace.asked[-1].path.endswith("/s1/cancel")
 
 
 def test_a_project_without_a_warehouse_is_told_so(workspace: Workspace) -> None:
