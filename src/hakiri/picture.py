@@ -46,7 +46,7 @@ class Picture:
             return None
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(9, 1.3 + 0.3 * max(len(self.bars), 1)), dpi=110, layout="constrained")
+        figure = Figure(figsize=(9, 0.95 + 0.3 * max(len(self.bars), 1)), dpi=110, layout="constrained")
         _draw(figure.subplots(), self)
         written = BytesIO()
         figure.savefig(written, format="png")
@@ -102,15 +102,16 @@ def _draw(axes: Any, what: Picture) -> None:
             f" {_number(bar.amount)}", (bar.begin + bar.amount, place), va="center", fontsize=8, color="#444444"
         )
     axes.set_yticks(range(len(what.bars)), [one.label for one in what.bars], fontsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(max(len(what.bars), 1) - 0.5, -0.5)
     axes.margins(x=0.12)
     axes.set_xlim(left=0)
     axes.set_xlabel(what.unit)
     axes.set_title(what.heading, loc="left", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
     if not what.bars:
-        axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", transform=axes.transAxes)
-    if any(groups) and len(groups) > 1:
+        axes.set_axis_off()
+        axes.text(0, 0.5, "nothing to show", va="center", fontsize=9, transform=axes.transAxes)
+    if any(groups):
         _tell_groups(axes, groups, colours)
 
 
@@ -118,7 +119,8 @@ def _tell_groups(axes: Any, groups: Sequence[str], colours: dict[str, str]) -> N
     from matplotlib.patches import Patch
 
     patches = [Patch(color=colours[group], label=group) for group in groups]
-    axes.legend(handles=patches, loc="lower right", fontsize=8, frameon=False)
+    above = (1.0, 1.0)  # beside the title, where no bar is
+    axes.legend(handles=patches, loc="lower right", bbox_to_anchor=above, ncols=len(groups), fontsize=8, frameon=False)
 
 
 def _number(amount: float) -> str:
