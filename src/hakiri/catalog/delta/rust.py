@@ -146,7 +146,7 @@ class RustExecutor:
                 return
             handle = DeltaTable(path)
             before = handle.version()
-            self._upkeep.tend(handle)
+            self._upkeep.tend(handle, path)
             # What was removed is gone at once, so what took its place has to be on the disk as well.
             sync_log(path, range(before + 1, handle.version() + 1), named=self._named)
 

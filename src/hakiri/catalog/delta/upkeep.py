@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
@@ -35,11 +36,12 @@ class Upkeep:
             if count % self._vacuum_every == 0:
                 self._vacuum(handle)
 
-    def tend(self, handle: DeltaTable) -> None:
-        """Compact and vacuum whatever there is: a process that ends soon never comes to its turn."""
+    def tend(self, handle: DeltaTable, folder: Path) -> None:
+        """Compact and vacuum what lies in the folder: a process that ends soon never comes to its turn."""
         with suppress(CommitFailedError):  # others' commits come first
             handle.optimize.compact()
-            if self._vacuum(handle, is_rehearsal=True):
+            # What is gone already is listed again for as long as the log tells of it.
+            if any((folder / name).exists() for name in self._vacuum(handle, is_rehearsal=True)):
                 self._vacuum(handle)
 
     def _vacuum(self, handle: DeltaTable, *, is_rehearsal: bool = False) -> list[str]:
