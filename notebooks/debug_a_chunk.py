@@ -14,6 +14,7 @@ import polars as pl
 from hakiri import wiring
 from hakiri.extract.chunk import ChunkRead, extract_chunk
 from hakiri.extract.provenance import Provenance
+from hakiri.picture import Bar, picture, show
 from hakiri.plan.make import make_plan
 from hakiri.plan.reading import from_json
 from hakiri.run.gather import gather
@@ -83,8 +84,14 @@ with AttemptWriter(LocalFiles(folder), attempt) as writer:
         reshape=reshapes.get(TABLE),
     )
     staged = seal(writer, extracted.tally, predicate=chunk.predicate)
-print(extracted.tally)
-print("rules that rows broke:", dict(extracted.broken) or "none")
+tally = extracted.tally
+ways = ("staged", "quarantined", "filtered", "deduplicated", "merged")
+show(
+    picture(
+        f"{tally.read:,} rows read, and what became of them", "rows", [Bar(one, getattr(tally, one)) for one in ways]
+    )
+)
+show(picture("Rules that rows broke", "rows", [Bar(rule, count) for rule, count in extracted.broken.items()]))
 
 # COMMAND ----------
 

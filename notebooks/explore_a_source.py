@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from hakiri import wiring
+from hakiri.picture import Bar, picture, show
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.plan import plan_pipelines, show_lines
 from hakiri.settings import from_environment
@@ -37,6 +38,7 @@ with wiring.existing_catalog(settings, project) as catalog:
         catalog,
         place=partial(wiring.place, project),
         transforms=partial(wiring.transforms, settings, project),
+        watermark=wiring.watermarks(settings, project),
     )
 for _, error in planned.errors:
     raise error
@@ -70,3 +72,16 @@ chunks = pd.DataFrame(
     ]
 )
 print(chunks.to_string(index=False) if len(chunks) else "none: everything has landed")
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## How large they are
+# MAGIC As the survey counts them, where it can. One that is much longer than the others holds its slot longest:
+# MAGIC `backfill.window` and `piece_rows` cut it finer.
+
+# COMMAND ----------
+
+for table in planned.plan.pipelines[0].tables:
+    bars = [Bar(one.chunk.key.chunk, one.rows or 0) for one in table.chunks]
+    show(picture(f"Chunks of {table.table.table}", "rows, about", bars))

@@ -92,7 +92,8 @@ HakiriError
 │   ├── KeyChanged               HK610  a source whose rows are told apart by other columns than the table's
 │   ├── NotAcceptable            HK611  a change of type that no column could hold
 │   ├── WatermarkUnfit           HK612  a column that cannot tell how far a table has come
-│   └── RenameUnfit              HK614  a declared rename that cannot be carried out
+│   ├── RenameUnfit              HK614  a declared rename that cannot be carried out
+│   └── RewindUnfit              HK616  what cannot be read again
 ├── QueryError                   HK65x  a question about what there is
 │   ├── UnknownTable             HK651  a name that no landed table has
 │   ├── QueryRefused             HK652  SQL that is not understood, or does more than ask
@@ -137,7 +138,8 @@ HakiriError
 │   ├── ComputeUnfit             HK816  a compute where no MERGE can carry the number of its landing
 │   ├── BuildTaken               HK818  where a table is to be built there is another
 │   ├── WatermarkMissing         HK819  a table whose rows cannot say how far it has come
-│   └── LayoutUnfit              HK860  a table that cannot be laid out as declared
+│   ├── LayoutUnfit              HK860  a table that cannot be laid out as declared
+│   └── UpkeepFailed             HK866  a table whose files could not be tended
 ├── HookError                    HK82x  what runs beside a landing
 │   ├── HookRefused              HK821  it asks for what it may not have
 │   ├── HookFailed               HK822  it ran, and trying again at once will not help
@@ -1532,6 +1534,21 @@ class NoWindowForCursor(UnfitForCursor):
 
 
 @dataclass(eq=False, kw_only=True)
+class RewindUnfit(PlanError):
+    """A rewind that would bring nothing, or that nobody could make sense of later. Nothing was changed."""
+
+    code = "HK616"
+    asked: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.asked}` cannot be rewound: {self.reason}"
+
+    def help(self) -> str:
+        return "give a window of the cursor and a `--reason`; `hakiri apply --full-refresh` reads whole tables anew"
+
+
+@dataclass(eq=False, kw_only=True)
 class WindowTooSmall(TablePlanError):
     """A window that would cut the table into dust."""
 
@@ -2333,6 +2350,19 @@ class LayoutUnfit(LandError):
 
     def help(self) -> str:
         return "change `partition_by` or `cluster_by` of the table; to partition it anew, delete it and read all again"
+
+
+@dataclass(eq=False, kw_only=True)
+class UpkeepFailed(LandError):
+    """A table that was not optimized or vacuumed. Its rows are as they were."""
+
+    code = "HK866"
+    recovery = Recovery.RETRY
+    doing: str
+    reason: str
+
+    def message(self) -> str:
+        return f"could not {self.doing} `{self.table}`, whose rows are as they were: {self.reason}"
 
 
 @dataclass(eq=False, kw_only=True)

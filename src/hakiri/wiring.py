@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -25,14 +25,14 @@ from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.hooks.registry import functions
-from hakiri.land.target import NamedTarget, PathTarget, Target
+from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.model.view import View
 from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
-from hakiri.run.manifest import Workplace, find_pipeline
+from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline
 from hakiri.run.node import Node
 from hakiri.run.query import table_paths
 from hakiri.run.surroundings import looks_around
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from hakiri.run.gather import Watermarks
     from hakiri.run.gc import Collected
     from hakiri.run.trial import Trial
+    from hakiri.run.upkeep import Maintained
 
 
 def workplace(settings: Settings) -> Workplace:
@@ -197,6 +198,37 @@ def collect_leavings(
         )
 
 
+def maintain_tables(
+    settings: Settings,
+    project: Project,
+    names: Sequence[str] = (),
+    *,
+    retention: timedelta,
+    is_rehearsal: bool = False,
+) -> Maintained:
+    """Tend the tables of these pipelines, or of all, and the catalog; nothing where no catalog says what has landed.
+
+    Raises PipelineNotFound and CatalogError. A repeat finds nothing more to do.
+    """
+    from hakiri.run.upkeep import Maintained, Upkeep, maintain  # loads what reads Delta tables
+
+    specs = choose_pipelines(project, names)
+    with existing_catalog(settings, project) as catalog:
+        if catalog is None:
+            return Maintained()
+        upkeep = Upkeep(
+            project=project.spec.project.name,
+            catalog=catalog,
+            place=partial(place, project),
+            spark=lambda: open_session(engine_settings(settings, project)),
+            now=clock().now(),
+            retention=retention,
+            is_rehearsal=is_rehearsal,
+            views={} if names else {view: target(project, view) for view in sorted(project.refreshed)},
+        )
+        return maintain(upkeep, specs)
+
+
 def watermarks(settings: Settings, project: Project) -> Watermarks:
     """How far tables have come, asked of themselves; by Spark where it alone knows them."""
     from hakiri.run.watermarks import watermarks_of  # loads what reads Delta tables
@@ -205,6 +237,23 @@ def watermarks(settings: Settings, project: Project) -> Watermarks:
     return watermarks_of(
         partial(place, project), (lambda: open_session(engine_settings(settings, project))) if is_named else None
     )
+
+
+def broken_rules(settings: Settings, project: Project) -> dict[str, dict[str, int]]:
+    """How many rows each rule has set aside, by the table that keeps them; Spark is asked for a catalog's tables alone.
+
+    Tables that have none yet are left out. Raises TableUnreadable.
+    """
+    from hakiri.land.broken_rules import count_rules  # loads what reads Delta tables
+
+    pairs = [(one.spec, table) for one in project.pipelines.values() for table in one.spec.tables]
+    kept = {
+        spec.quarantine_name(table): quarantine_of((where := place(project, spec, table)).target, where.quarantine)
+        for spec, table in pairs
+    }
+    spark = lambda: open_session(engine_settings(settings, project))  # noqa: E731 asked for where it is needed
+    found = {name: count_rules(name, target, spark) for name, target in kept.items()}
+    return {name: rules for name, rules in found.items() if rules}
 
 
 def close_engine() -> None:

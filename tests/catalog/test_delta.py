@@ -75,6 +75,21 @@ def test_its_tables_are_compacted_checkpointed_and_vacuumed_by_themselves(opens:
     assert len(catalog.epochs()) == len(opens().epochs()) == 12
 
 
+def test_processes_that_end_soon_leave_it_to_maintenance(opens: Opens, tmp_path: Path) -> None:
+    for number in range(12):
+        opens().bump_epoch(EpochScope(f"project-{number}"))
+    at_work, tending = opens(), opens(executor=RustExecutor(tmp_path, upkeep=Upkeep(vacuum_hours=0)))
+    assert len(at_work.epochs()) == 12
+    assert len(list((tmp_path / "epochs").rglob("part-*.parquet"))) >= 12
+    tending.tend()
+    version = DeltaTable(tmp_path / "epochs").version()
+    tending.tend()
+    assert DeltaTable(tmp_path / "epochs").version() == version, "a repeat makes no commit"
+    assert len(list((tmp_path / "epochs").rglob("part-*.parquet"))) == 1
+    assert at_work.bump_epoch(EpochScope("project-3")) == 2
+    assert len(at_work.epochs()) == 12
+
+
 def test_a_damaged_file_is_told_as_the_catalogs(opens: Opens, tmp_path: Path) -> None:
     registered(opens(), "p", 1)
     for file in (tmp_path / "chunks").rglob("part-*.parquet"):

@@ -107,7 +107,10 @@ def test_the_tasks_one_after_the_other_land_the_table(job: Job) -> None:
     assert (landed.code, landed.told["rows"], landed.told["landings"]) == (0, 4, {"orders": 1})
     assert job.rows() == [0, 1, 2, 3]
     assert job.run(jobs.plan).told["values"]["has_work"] == "false"
-    assert job.run(jobs.maintain, pipeline=()).told == {"attempts": 0, "chunks_archived": 0}
+    tended = job.run(jobs.maintain, pipeline=())
+    kept = {"removed": 0, "bytes": 0, "left": [], "error": None}
+    assert (tended.code, tended.told["chunks_archived"], tended.told["errors"]) == (0, 0, [])
+    assert tended.told["tables"][0] == {"table": "orders", "files": 4, "files_after": 4, **kept}
 
 
 def test_a_planner_publishes_what_later_tasks_refer_to(runtime: Job) -> None:
@@ -189,6 +192,26 @@ def test_a_doctor_finds_a_volume_that_is_not_there(job: Job, monkeypatch: pytest
     (volume,) = [one for one in ended.told["findings"] if one["name"] == "volume"]
     assert (ended.code, volume["health"], volume["error"]["code"]) == (1, "failed", "HK501")
     assert "/Volumes/main/nowhere/context: it is not there" in volume["detail"]
+
+
+def test_maintenance_that_fails_for_a_table_fails_the_task_and_tells_what_was_done(job: Job) -> None:
+    for task in (jobs.plan, jobs.extract, jobs.land):
+        job.run(task)
+    broken = job.root / "context/tables/orders_quarantine/_delta_log"
+    broken.mkdir(parents=True)
+    (broken / f"{0:020}.json").write_text("{")
+    ended = job.run(jobs.maintain, pipeline=())
+    assert ended.code == 3
+    assert "error[HK866]: could not" in ended.err
+    assert [(one["table"], one["error"] is None) for one in ended.told["tables"]] == [
+        ("orders", True),
+        ("orders_quarantine", False),
+    ]
+
+
+@pytest.mark.parametrize(("given", "code"), [(("--retention", "6d"), 1), (("--dry-run", "perhaps"), 2)])
+def test_maintenance_below_a_week_is_refused(job: Job, given: tuple[str, str], code: int) -> None:
+    assert job.run(jobs.maintain, *given, pipeline=()).code == code
 
 
 def test_a_failure_nobody_foresaw_is_our_bug(job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

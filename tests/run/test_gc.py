@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from hakiri.land.history import landings_of, read_log
 from hakiri.land.lander import Outcome
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import Chunk, ChunkKey, Seal, Window
-from hakiri.model.ledger import Pipeline
 from hakiri.run.equipment import Place
 from hakiri.run.gc import Collected, collect, parse_retention
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -26,19 +24,6 @@ from land.staging import TABLE, Workshop, order
 SPEC = PipelineSpec.model_validate({"id": "shop", "source": {"connector": "x"}, "tables": ["orders"]})
 NOW = datetime(2026, 5, 12, tzinfo=UTC)
 WEEK = timedelta(days=7)
-
-
-@pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(tmp_path / "tables" / "orders")
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[SqliteCatalog]:
-    catalog = SqliteCatalog(tmp_path / "catalog.sqlite")
-    catalog.register(Pipeline("shop", parallelism=9))
-    yield catalog
-    catalog.close()
 
 
 def attempts(root: Path) -> set[str]:

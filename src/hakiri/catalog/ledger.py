@@ -145,6 +145,9 @@ class Ledger:
         self._store.write(ARCHIVE, lambda session: plans.store_away(session, rows))
         return self._store.write(CHUNKS, lambda session: plans.remove(session, rows))
 
+    def tend(self) -> None:
+        self._store.tend()
+
     # --- landings, snapshots, cursors
 
     def reserve_landing(

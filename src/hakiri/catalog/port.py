@@ -147,6 +147,13 @@ class Catalog(Protocol):
         """
         ...
 
+    def tend(self) -> None:
+        """Let what the catalog is kept in be small and quick to open again. Changes no row, beside any work.
+
+        A repeat finds nothing more to do. Raises CatalogUnavailable.
+        """
+        ...
+
     # --- landings, snapshots, cursors
 
     def reserve_landing(

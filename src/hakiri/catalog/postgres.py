@@ -117,6 +117,9 @@ class PostgresStore:
         """One snapshot for all the body's statements, so a row on its way to the archive is seen once."""
         return self._transact(body, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
+    def tend(self) -> None:
+        """Nothing to do: the server's autovacuum does it."""
+
     def progress(self, pipeline: str | None) -> list[Row]:
         return self.read((), lambda session: session.rows(PROGRESS, pipeline_id=pipeline or ""))
 

@@ -95,6 +95,11 @@ class SqliteStore:
     def progress(self, pipeline: str | None) -> list[Row]:
         return self.read((), lambda session: session.rows(PROGRESS, pipeline_id=pipeline or ""))
 
+    def tend(self) -> None:
+        with self._lock, _turn(self._queue), translated(str(self._path)):
+            self._connection.execute("PRAGMA optimize")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def close(self) -> None:
         with self._lock:
             self._connection.close()

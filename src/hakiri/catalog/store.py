@@ -60,6 +60,10 @@ class Store(Protocol):
         """Counts of current chunks per pipeline and status: pipeline_id, status, chunks, row_count, byte_count."""
         ...
 
+    def tend(self) -> None:
+        """Give back room that no row needs, and know better how to find rows. A repeat finds nothing more to do."""
+        ...
+
     def close(self) -> None:
         """Let go of what is open. A repeat does nothing."""
         ...

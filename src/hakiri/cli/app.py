@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hakiri.cli import bundle, catalog, pipeline, transform
+from hakiri.cli import backfill, bundle, catalog, pipeline, transform
 from hakiri.cli.options import (
     FullRefreshOption,
     JsonOption,
@@ -30,6 +30,7 @@ schema_app = typer.Typer(no_args_is_help=True, help="Schemas of tables, and of m
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(schema_app, name="schema")
 app.add_typer(catalog.app, name="catalog")
+app.add_typer(backfill.app, name="backfill")
 app.add_typer(transform.app, name="transform")
 app.add_typer(bundle.app, name="bundle")
 
@@ -235,6 +236,22 @@ def gc(
     from hakiri.cli.gc import collect_leftovers
 
     collect_leftovers(project, retention=retention, is_rehearsal=dry_run, as_json=as_json)
+
+
+@app.command(epilog="Example: hakiri maintain --retention 30d --dry-run")
+def maintain(
+    names: NamesArgument = None,
+    retention: Annotated[
+        str, typer.Option("--retention", metavar="TIME", help="How long older versions can be asked for; 7d at least.")
+    ] = "7d",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")] = False,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Sweep, optimize and vacuum the tables, and tend the catalog."""
+    from hakiri.cli.maintain import tend_tables
+
+    _leave(tend_tables(names or [], project, retention=retention, is_rehearsal=dry_run, as_json=as_json))
 
 
 @schema_app.command(epilog="Example: hakiri schema export")

@@ -45,7 +45,7 @@ def tell_diff(pipeline: str, project: Path | None, *, as_json: bool) -> int:
 def accept_changes(
     pipeline: str, project: Path | None, *, table: str | None, version: int | None, reason: str, as_json: bool
 ) -> None:
-    accept = partial(schema_accept, by=_who(), reason=reason, version=version)
+    accept = partial(schema_accept, by=who(), reason=reason, version=version)
     done = _differing(pipeline, project, table=table, see_to=accept)
     if as_json:
         say_json([one.accepted_as_json() for one in done])
@@ -99,7 +99,8 @@ def _row(logged: Logged) -> list[str]:
     return [plain(logged.table.table), str(logged.version), at(logged.at), *map(plain, texts)]
 
 
-def _who() -> str:
+def who() -> str:
+    """Whoever runs this process."""
     try:
         return getuser()
     except (KeyError, OSError):  # a process whose user has no name

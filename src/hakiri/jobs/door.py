@@ -16,21 +16,21 @@ from hakiri.jobs.parameters import Parameters, parse
 from hakiri.model.exit_codes import EXIT_CODES
 from hakiri.run.doctor import Health, examine
 from hakiri.run.equipment import Equipment
-from hakiri.run.gc import parse_retention
 from hakiri.run.leaving import as_bug, exit_code
 from hakiri.run.manifest import find_pipeline, relocate
 from hakiri.run.pipeline import Result, Wish
 from hakiri.run.steps import extract_step, land_step, plan_step
 from hakiri.run.stopping import Stop, interruptible
+from hakiri.run.upkeep import parse_upkeep
 from hakiri.run.views import ShelvedViews
 from hakiri.settings import SCOPE, Settings, from_environment
 from hakiri.wiring import (
     clock,
     close_engine,
-    collect_leavings,
     equipment,
     log_folder,
     looks,
+    maintain_tables,
     publish,
     view_shelf,
     workplace,
@@ -53,7 +53,7 @@ def land() -> None:
 
 
 def maintain() -> None:
-    """`hakiri-maintain`: remove what attempts that did not win have left behind, and archive old chunks."""
+    """`hakiri-maintain`: sweep, optimize and vacuum every table, and tend the catalog."""
     _leave(_maintain, "hakiri-maintain")
 
 
@@ -128,12 +128,14 @@ def _task(given: Parameters) -> Iterator[tuple[Equipment, Any, ShelvedViews, Sto
 
 
 def _maintain(given: Parameters) -> int:
-    kept_for = parse_retention(given.retention)
+    kept_for = parse_upkeep(given.retention)
     settings = _settings(given)
-    project = relocate(workplace(settings).read(), path=given.context, tables=given.tables, state=given.state)
-    collected = collect_leavings(settings, project, retention=kept_for)
-    _say({"attempts": sum(len(table.remnants) for table in collected.tables), "chunks_archived": collected.archived})
-    return 0
+    project = _moved(given)(workplace(settings).read())
+    done = maintain_tables(settings, project, retention=kept_for, is_rehearsal=given.dry_run)
+    for error in done.all_errors:
+        sys.stderr.write(render(error) + "\n")
+    _say(done.as_json())
+    return exit_code([], done.all_errors)
 
 
 def _doctor(given: Parameters) -> int:

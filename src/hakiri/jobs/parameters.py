@@ -25,6 +25,7 @@ class Parameters:
     resumed: bool = False
     max_workers: int = 1
     retention: str = "7d"
+    dry_run: bool = False
 
 
 def parse(program: str, arguments: Sequence[str]) -> Parameters:
@@ -70,7 +71,7 @@ _OF_EACH: dict[str, tuple[str, ...]] = {
     "hakiri-plan": ("pipeline", "full_refresh", "retry_failed", "max_workers"),
     "hakiri-extract": ("pipeline",),
     "hakiri-land": ("pipeline", "full_refresh", "resumed"),
-    "hakiri-maintain": ("retention",),
+    "hakiri-maintain": ("retention", "dry_run"),
 }
 _NEEDED = ("project", "pipeline")
 _DEFAULTS = Parameters(project=Path())
@@ -85,5 +86,6 @@ _KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
     "retry_failed": (_truth, "true: try chunks again that have failed for good"),
     "resumed": (_truth, "true: the planner found a round of an earlier run"),
     "max_workers": (_count, "as many readers as may be started"),
-    "retention": (str, "how long leftovers are kept: 7d"),
+    "retention": (str, "how long what tables no longer rest on is kept: 7d, or longer"),
+    "dry_run": (_truth, "true: say what would be done, and change nothing"),
 }

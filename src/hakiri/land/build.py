@@ -140,6 +140,13 @@ def tidy_folder(target: PathTarget, number: int, version: int) -> None:
             _remove(system, f"{folder}/{BUILDS}/{name}")
 
 
+def build_number(path: str) -> int | None:
+    """The landing that a file in a table's folder was built for; None for what is no build's."""
+    name = path.removeprefix(f"{BUILDS}/").partition("/")[0]
+    found = _NAME.fullmatch(name)
+    return int(found[1]) if found else None
+
+
 def _place(target: Target, number: int) -> Target:
     match target:
         case PathTarget():

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 DESCRIBE_HISTORY = "DESCRIBE HISTORY {table}"
 RECENT = "DESCRIBE HISTORY {table} LIMIT {limit}"
 
+UPKEEP = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
+"""Commits that change no row and no column."""
+
 
 @dataclass(frozen=True, slots=True)
 class Commit:
@@ -28,6 +31,8 @@ class Commit:
     version: int
     mark: Mark | None
     restored_to: int | None = None
+    is_upkeep: bool = False
+    """Whether it left every row as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +105,5 @@ def _commit(plain: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> C
         version=int(plain["version"]),
         mark=from_text(plain.get("userMetadata")),
         restored_to=restored_to(plain.get("operation"), parameters),
+        is_upkeep=plain.get("operation") in UPKEEP,
     )

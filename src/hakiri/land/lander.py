@@ -245,7 +245,7 @@ def _is_unchanged(request: LandRequest, recipe: Recipe, standing: Standing) -> b
     return (
         request.repeats_last
         and request.carried is not None
-        and standing.version == request.carried.version
+        and standing.written == request.carried.version
         and standing.rows == recipe.rows
         and not recipe.agreement.changes_table
     )

@@ -111,19 +111,25 @@ class RustTable:
 
 
 def _standing(handle: DeltaTable, app_id: str, since: int) -> Standing:
-    protocol, metadata = handle.protocol(), handle.metadata()
-    features = frozenset(protocol.writer_features or ()) | _implied(metadata.configuration)
+    metadata = handle.metadata()
+    features = features_of(handle)
     fresh = handle.version() - since if since >= 0 else 0
-    restores = [commit.restored_to for commit in commits_of(handle, limit=fresh)] if fresh > 0 else []
+    commits = commits_of(handle, limit=fresh) if fresh > 0 else ()
     return Standing(
         version=handle.version(),
         number=handle.transaction_version(app_id) or 0,
         schema=_schema(handle),
-        restored_to=next((version for version in restores if version is not None), None),
+        restored_to=next((one.restored_to for one in commits if one.restored_to is not None), None),
         features=features,
         layout=_layout(handle, metadata, features),
         rows=None if "deletionVectors" in features else _rows(handle),
+        written=next((one.version for one in commits if not one.is_upkeep), since if commits else handle.version()),
     )
+
+
+def features_of(handle: DeltaTable) -> frozenset[str]:
+    """What a writer of the table has to know of."""
+    return frozenset(handle.protocol().writer_features or ()) | _implied(handle.metadata().configuration)
 
 
 def _layout(handle: DeltaTable, metadata: Metadata, features: frozenset[str]) -> Layout:

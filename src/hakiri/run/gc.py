@@ -114,9 +114,29 @@ def kept_folders(catalog: Catalog, table: TableKey, held: Holding | None, found:
         if state.seal and (state.status is ChunkStatus.DONE or state.chunk.key in landed)
     }
     unsealed = landed - {state.chunk.key for state in states if state.seal}
-    names = {_chunk_folder(key) for key in unsealed}
+    names = {chunk_folder(key) for key in unsealed}
     adopted = {_attempt_folder(address) for address in held.files} if held else set()
     return frozenset(winning | adopted | {folder for folder in found if folder.split("/")[-2] in names})
+
+
+def sweep_table(
+    catalog: Catalog,
+    project: str,
+    spec: PipelineSpec,
+    table: TableSpec,
+    *,
+    place: Callable[[PipelineSpec, TableSpec], Place],
+    now: datetime,
+    retention: timedelta,
+    is_rehearsal: bool = False,
+) -> Swept:
+    """Remove one table's leftovers, as `collect` does those of all."""
+    return _sweep(_watch(catalog, project, spec, table, place), now, retention, is_rehearsal)
+
+
+def chunk_folder(key: ChunkKey) -> str:
+    """The name of the folder that every attempt at the chunk lies in."""
+    return Attempt(run="-", node="-", chunk=key, number=1).folder.split("/")[-2]
 
 
 def _watch(
@@ -151,10 +171,6 @@ def _sweep(one: _Watched, now: datetime, retention: timedelta, is_rehearsal: boo
 
 def _counts(landing: Landing) -> bool:
     return landing.status is not LandingStatus.ABANDONED
-
-
-def _chunk_folder(key: ChunkKey) -> str:
-    return Attempt(run="-", node="-", chunk=key, number=1).folder.split("/")[-2]
 
 
 def _attempt_folder(address: str) -> str:

@@ -29,6 +29,13 @@ class Executor(Protocol):
         """Counts without a replica, where there is a quicker way than filling one."""
         ...
 
+    def tend(self, table: Table) -> None:
+        """Write small files anew as few, and remove those that no version of the last day rests on.
+
+        Others' commits come first. A repeat finds nothing more to do, and so does a table that is not made yet.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of what is open. A repeat does nothing."""
         ...

@@ -14,7 +14,7 @@ from hakiri.catalog.delta.neighbours import Neighbours
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.plans import PROGRESS
 from hakiri.catalog.store import Row, Session
-from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table
+from hakiri.catalog.tables import ARCHIVE, CHUNKS, TABLES, Table
 from hakiri.errors import CatalogBusy, CatalogUnavailable, HakiriError
 from hakiri.model.clock import Clock
 
@@ -70,6 +70,11 @@ class DeltaStore:
         if counted is not None:
             return counted
         return self.read((CHUNKS, ARCHIVE), lambda session: session.rows(PROGRESS, pipeline_id=pipeline or ""))
+
+    def tend(self) -> None:
+        for table in TABLES:
+            with self._lead.unless(_never), self._neighbours.turn(table):
+                self._executor.tend(table)
 
     def close(self) -> None:
         with self._lead.unless(_never):

@@ -139,6 +139,17 @@ class RustExecutor:
         with self._translated():
             return count_chunks(self._newest(CHUNKS).handle, self._newest(ARCHIVE).handle, pipeline)
 
+    def tend(self, table: Table) -> None:
+        path = self._root / table.name
+        with self._translated():
+            if not DeltaTable.is_deltatable(str(path)):
+                return
+            handle = DeltaTable(path)
+            before = handle.version()
+            self._upkeep.tend(handle, path)
+            # What was removed is gone at once, so what took its place has to be on the disk as well.
+            sync_log(path, range(before + 1, handle.version() + 1), named=self._named)
+
     def close(self) -> None:
         self._tables.clear()
 

@@ -50,6 +50,11 @@ MERGE INTO {name} AS t USING {{source}} AS s ON {condition}
 WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
 """
 
+OPTIMIZE = "OPTIMIZE {name}"
+
+VACUUM = "VACUUM {name}"
+"""Without a retention, so that the table's own property says how long files are kept."""
+
 _HEAD_BUCKET = -1
 _REMEMBERED = 64
 _LOST_RACE = (
@@ -125,7 +130,7 @@ class SparkExecutor:
         try:
             self._merge(changes, head)
         except Exception as error:  # conflicts come as bare Py4J errors from a classic session
-            if any(mark in str(error) for mark in _LOST_RACE):
+            if _is_lost_race(error):
                 return False
             if not self._is_committed(table, name):
                 raise CatalogUnavailable(store=self._schema, reason=_brief(error)) from error
@@ -135,6 +140,17 @@ class SparkExecutor:
 
     def progress(self, pipeline: str | None) -> list[Row] | None:  # noqa: ARG002 - the replica counts
         return None
+
+    def tend(self, table: Table) -> None:
+        with self._translated():
+            if not self._spark.catalog.tableExists(self._name(table)):
+                return
+            try:
+                self._spark.sql(OPTIMIZE.format(name=self._name(table))).collect()
+                self._spark.sql(VACUUM.format(name=self._name(table))).collect()
+            except Exception as error:
+                if not _is_lost_race(error):
+                    raise
 
     def close(self) -> None:
         """The session is not ours to stop."""
@@ -221,9 +237,9 @@ class SparkExecutor:
     def _tidy(self, table: Table) -> None:
         self._commits[table] += 1
         if self._commits[table] % COMPACT_EVERY == 0:
-            self._spark.sql(f"OPTIMIZE {self._name(table)}")
+            self._spark.sql(OPTIMIZE.format(name=self._name(table)))
         if self._commits[table] % VACUUM_EVERY == 0:
-            self._spark.sql(f"VACUUM {self._name(table)}")
+            self._spark.sql(VACUUM.format(name=self._name(table)))
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -255,6 +271,10 @@ def _source_schema(table: Table) -> str:
 def _unpacked(table: Table, rows: Sequence[Sequence[Value]]) -> list[tuple[Value, ...]]:
     kept = zip(*rows, strict=True) if rows else ((),) * len(columns(table))
     return list(unpack(table, dict(zip(columns(table), kept, strict=True))))
+
+
+def _is_lost_race(error: Exception) -> bool:
+    return any(mark in str(error) for mark in _LOST_RACE)
 
 
 def _brief(error: Exception) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 from hakiri.catalog.delta.properties import COMPACT_EVERY, VACUUM_EVERY
 from hakiri.catalog.tables import Table
@@ -33,4 +34,15 @@ class Upkeep:
             if count % self._compact_every == 0:
                 handle.optimize.compact()
             if count % self._vacuum_every == 0:
-                handle.vacuum(self._vacuum_hours, dry_run=False, enforce_retention_duration=False, full=True)
+                self._vacuum(handle)
+
+    def tend(self, handle: DeltaTable, folder: Path) -> None:
+        """Compact and vacuum what lies in the folder: a process that ends soon never comes to its turn."""
+        with suppress(CommitFailedError):  # others' commits come first
+            handle.optimize.compact()
+            # What is gone already is listed again for as long as the log tells of it.
+            if any((folder / name).exists() for name in self._vacuum(handle, is_rehearsal=True)):
+                self._vacuum(handle)
+
+    def _vacuum(self, handle: DeltaTable, *, is_rehearsal: bool = False) -> list[str]:
+        return handle.vacuum(self._vacuum_hours, dry_run=is_rehearsal, enforce_retention_duration=False, full=True)
