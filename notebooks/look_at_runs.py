@@ -78,7 +78,7 @@ ask = partial(
     place=partial(wiring.place, project),
     target=partial(wiring.target, project),
     catalog=partial(wiring.existing_catalog, settings, project),
-    ask=wiring.ask,
+    ask=partial(wiring.ask, settings, project),
 )
 for name in dict.fromkeys(spec.quarantine_name(table) for spec in specs for table in spec.tables):
     try:

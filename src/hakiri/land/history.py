@@ -28,6 +28,15 @@ class Commit:
     version: int
     mark: Mark | None
     restored_to: int | None = None
+    operation: str = ""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the table holds the same rows as before it, wherever they lie."""
+        return self.mark is None and self.operation in _KEEPS_ROWS
+
+
+_KEEPS_ROWS = frozenset({"CLUSTER BY", "SET TBLPROPERTIES", "OPTIMIZE", "VACUUM START", "VACUUM END"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +109,5 @@ def _commit(plain: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> C
         version=int(plain["version"]),
         mark=from_text(plain.get("userMetadata")),
         restored_to=restored_to(plain.get("operation"), parameters),
+        operation=plain.get("operation") or "",
     )

@@ -14,6 +14,7 @@ from databricks.sdk.core import Config
 from clocks import ManualClock
 from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut, HookUnanswered
 from hakiri.land.hooks.databricks import WorkspaceViews
+from hakiri.land.target import NamedTarget
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
 from workspaces import answering
@@ -52,9 +53,12 @@ def workspace() -> Iterator[Workspace]:
         yield here
 
 
-def refresh(workspace: Workspace, *, warehouse: str | None = "w1") -> None:
-    views = WorkspaceViews(workspace.client, warehouse, ManualClock(), patience=timedelta(seconds=60))
-    views.refresh("main.sales.daily", CALL)
+OURS = {"Daily": NamedTarget(("main", "landed", "daily"))}
+
+
+def refresh(workspace: Workspace, view: str = "main.sales.daily", *, warehouse: str | None = "w1") -> None:
+    views = WorkspaceViews(workspace.client, warehouse, ManualClock(), targets=OURS, patience=timedelta(seconds=60))
+    views.refresh(view, CALL)
 
 
 def test_a_view_is_refreshed_by_the_warehouse_and_waited_for(workspace: Workspace) -> None:
@@ -63,6 +67,11 @@ def test_a_view_is_refreshed_by_the_warehouse_and_waited_for(workspace: Workspac
     assert (method, body["warehouse_id"]) == ("POST", "w1")
     assert body["statement"] == "REFRESH MATERIALIZED VIEW `main`.`sales`.`daily`"
     assert [method for method, *_ in looks] == ["GET", "GET"]
+
+
+def test_a_view_of_the_project_is_where_its_tables_are(workspace: Workspace) -> None:
+    refresh(workspace.then("SUCCEEDED"), "daily")
+    assert workspace.asked[0][2]["statement"] == "REFRESH MATERIALIZED VIEW `main`.`landed`.`daily`"
 
 
 @pytest.mark.parametrize(
