@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,9 +15,11 @@ from flow.stand import Rows, Stand, change, source_rows
 from hakiri import wiring
 from hakiri.errors import QueryFailed, QueryRefused, TableNotLanded, UnknownTable
 from hakiri.model.chunk import TableKey
+from hakiri.run import work
 from hakiri.run.compile import compile_sources
 from hakiri.run.stopping import Stop
 from hakiri.run.views import apply_views
+from volumes import volume
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -155,6 +159,28 @@ def test_tables_and_views_of_a_schema_are_asked_by_their_names_and_looked_up_in(
     ):
         with pytest.raises(kind, match=said):
             stand.sql(sql)
+
+
+ON_THE_DRIVER = '[catalog]\nbackend = "sqlite"\npath = "driver/state.sqlite"\n'
+
+
+def test_a_volume_is_all_that_a_run_in_a_workspace_needs_of_a_disk(
+    make_stand: MakeStand, spark: SparkSession, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand = shop(make_stand, schema, "upsert", catalog=ON_THE_DRIVER)
+
+    def call(_session: object, extraction: Callable[[], Any]) -> Any:
+        return extraction()  # here, where the volume is one
+
+    monkeypatch.setattr(work, "call_on_executor", call)
+    monkeypatch.setattr(wiring, "is_runtime", lambda: True)
+    monkeypatch.setattr(tempfile, "tempdir", str(stand.root / "driver"))
+    with volume(stand.root / ".hakiri/context"):
+        assert stand.apply()["shop"].errors == ()
+        put(stand, (1, "moved", 30), (40, "new", 40))
+        assert stand.apply()["shop"].errors == ()
+    assert landed(spark, f"{schema}.crm_orders") == at_source(stand, "city IS NOT NULL")
+    assert [path.name for path in (stand.root / ".hakiri/context").iterdir()] == ["tables"], "journals grow elsewhere"
 
 
 def tables_of(spark: SparkSession, schema: str) -> set[str]:
