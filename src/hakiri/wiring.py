@@ -34,7 +34,7 @@ from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline
 from hakiri.run.node import Node
-from hakiri.run.query import table_paths
+from hakiri.run.query import table_targets
 from hakiri.run.surroundings import looks_around
 from hakiri.settings import Settings
 from hakiri.spec.names import name_in_schema
@@ -106,10 +106,15 @@ def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapp
     from hakiri.run.transforms import read_transforms
 
     def stream(name: str, most_bytes: int) -> bytes | None:
-        from hakiri.land.query import stream_of
+        tables = table_targets([one.spec for one in project.pipelines.values()], partial(place, project))
+        if (paths := _paths(tables)) is not None:
+            from hakiri.land.query import stream_of
 
-        specs = [one.spec for one in project.pipelines.values()]
-        return stream_of(name, table_paths(specs, partial(place, project)), most_bytes=most_bytes)
+            return stream_of(name, paths, most_bytes=most_bytes)
+        from hakiri.land.spark_query import stream_of as stream_by_spark
+
+        engine = engine_settings(settings, project)
+        return stream_by_spark(name, tables, lambda: open_session(engine), most_bytes=most_bytes)
 
     return read_transforms(project, spec.id, shown_from=settings.cwd, stream=stream)
 
@@ -309,7 +314,9 @@ def _views(settings: Settings, project: Project, engine: EngineSettings) -> View
         from hakiri.land.hooks.databricks import WorkspaceViews
 
         warehouse = project.spec.hooks.warehouse or settings.environment.get("DATABRICKS_WAREHOUSE_ID")
-        return WorkspaceViews(WorkspaceClient, warehouse, clock())
+        places = {view: target(project, view) for view in project.refreshed}
+        named = {view: place for view, place in places.items() if isinstance(place, NamedTarget)}
+        return WorkspaceViews(WorkspaceClient, warehouse, clock(), targets=named)
     from hakiri.land.hooks.views import ProjectViews
 
     return ProjectViews(project.views, project.landed_names, partial(target, project), lambda: open_session(engine))
@@ -323,8 +330,7 @@ def view_shelf(settings: Settings, project: Project) -> ViewShelf:
     specs = [one.spec for one in project.pipelines.values()]
     tables = {spec.landed_name(table): place(project, spec, table).target for spec in specs for table in spec.tables}
     readable = {**tables, **{view: target(project, view) for view in project.refreshed}}
-    paths = {name: one.path for name, one in readable.items() if isinstance(one, PathTarget)}
-    if len(paths) == len(readable):
+    if (paths := _paths(readable)) is not None:
         from hakiri.land.views.rust import RustViews
 
         return RustViews(paths)
@@ -334,11 +340,36 @@ def view_shelf(settings: Settings, project: Project) -> ViewShelf:
     return SparkViews(readable, partial(target, project), lambda: open_session(engine))
 
 
-def ask(sql: str, tables: Mapping[str, str], views: Callable[[], Mapping[str, View | None]]) -> Answer:
-    """The answer of landed tables and views to one SELECT, without a JVM. Raises QueryError or ViewUnanswerable."""
-    from hakiri.land.query import ask as ask_delta
+def ask(
+    settings: Settings,
+    project: Project,
+    sql: str,
+    tables: Mapping[str, Target],
+    views: Callable[[], Mapping[str, View | None]],
+    *,
+    most_rows: int | None = None,
+) -> Answer:
+    """The answer of landed tables and views to one SELECT, without a JVM where they lie in folders.
 
-    return ask_delta(sql, tables, views)
+    Of more than `most_rows` rows, no more need be fetched. Raises QueryError or ViewUnanswerable, and EngineError where
+    a session is asked.
+    """
+    if (paths := _paths(tables)) is not None:
+        from hakiri.land.query import ask as ask_delta
+
+        return ask_delta(sql, paths, views)
+    from hakiri.land.spark_query import ask as ask_spark
+
+    engine = engine_settings(settings, project)
+    return ask_spark(
+        sql, tables, views, target=partial(target, project), spark=lambda: open_session(engine), most_rows=most_rows
+    )
+
+
+def _paths(tables: Mapping[str, Target]) -> dict[str, str] | None:
+    """Where the tables lie, if all of them lie in folders or a store; None where a catalog has them."""
+    paths = {name: one.path for name, one in tables.items() if isinstance(one, PathTarget)}
+    return paths if len(paths) == len(tables) else None
 
 
 def tables_root(project: Project) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hakiri.model.staged import PROVENANCE
 from hakiri.run.apply import apply
 from hakiri.run.journal import Event
 from hakiri.run.pipeline import Result, Wish
+from hakiri.run.query import query
 from hakiri.run.stopping import Stop
 from hakiri.settings import Settings
 from hakiri.spec.read import Project
@@ -70,6 +72,19 @@ class Stand:
         with wiring.existing_catalog(self.settings, self.project()) as catalog:
             assert catalog is not None
             return question(catalog)
+
+    def sql(self, text: str) -> list[tuple[Any, ...]]:
+        """What `hakiri sql` answers."""
+        project = self.project()
+        answer = query(
+            text,
+            project,
+            place=partial(wiring.place, project),
+            target=partial(wiring.target, project),
+            catalog=partial(wiring.existing_catalog, self.settings, project),
+            ask=partial(wiring.ask, self.settings, project),
+        )
+        return [tuple(row) for row in answer.rows]
 
     def folder(self, table: str) -> Path:
         return self.root / ".hakiri/context/tables" / table

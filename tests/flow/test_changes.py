@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from hakiri.model.staged import PROVENANCE
 from hakiri.plan.explain import explain
 from hakiri.plan.make import make_plan
 from hakiri.run.gather import gather
-from hakiri.run.query import query
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -142,14 +140,5 @@ def _require_stock(stand: Stand) -> None:
 
 def _require_asked(stand: Stand) -> None:
     """What has ended can be asked for as any table."""
-    project = stand.project()
     sql = "SELECT _hakiri_op, count(*) FROM now.customers_tombstones GROUP BY 1 ORDER BY 1"
-    answer = query(
-        sql,
-        project,
-        place=partial(wiring.place, project),
-        target=partial(wiring.target, project),
-        catalog=partial(wiring.existing_catalog, stand.settings, project),
-        ask=wiring.ask,
-    )
-    assert [tuple(row) for row in answer.rows] == [("clear", 1), ("delete", 2)]
+    assert stand.sql(sql) == [("clear", 1), ("delete", 2)]

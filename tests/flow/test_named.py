@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
 
 from flow.stand import Rows, Stand, change, source_rows
+from hakiri import wiring
+from hakiri.errors import QueryFailed, QueryRefused, TableNotLanded, UnknownTable
 from hakiri.model.chunk import TableKey
+from hakiri.run import work
+from hakiri.run.compile import compile_sources
+from hakiri.run.stopping import Stop
+from hakiri.run.views import apply_views
+from volumes import volume
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -75,8 +84,7 @@ def test_what_changes_at_the_source_arrives_in_named_tables_once(
         expected += Counter({(1, "city 1", 1): 1})
     assert landed(spark, f"{schema}.crm_orders") == expected
     again = stand.apply()["shop"]
-    # Whether a table of a catalog holds the very same rows is not known without reading it, so they are exchanged.
-    assert (again.errors, again.did_nothing) == ((), mode != "truncate")
+    assert (again.errors, again.did_nothing) == ((), True)
     assert landed(spark, f"{schema}.crm_orders") == expected
 
 
@@ -90,6 +98,89 @@ def test_tables_and_catalog_are_in_schemas_and_nothing_of_them_in_the_context(
     assert not list((stand.root / ".hakiri").rglob("_delta_log"))
     key = TableKey("shop", "orders")
     assert stand.ask(lambda catalog: [one.status.value for one in catalog.landings(key)]) == ["landed"]
+
+
+JOINED = """\
+id = "visits"
+source = { connector = "files", config = { path = "data" } }
+tables = [{ name = "visits", columns = [{ name = "id", type = "bigint" }] }]
+transforms = ["pipelines/visits.transforms.json"]
+"""
+TRANSFORM = """
+import hakiri as hk
+
+@hk.pipeline("visits")
+def visits(df):
+    return df.join(hk.table("crm.orders"), on="id", how="left")
+"""
+
+
+def test_tables_and_views_of_a_schema_are_asked_by_their_names_and_looked_up_in(
+    make_stand: MakeStand, schema: str
+) -> None:
+    stand = shop(make_stand, schema, "append", catalog=BESIDE)
+    make_stand(
+        {
+            "hakiri.toml": (PROJECT + BESIDE).format(schema=schema),
+            "pipelines/visits.toml": JOINED,
+            "transforms/visits.py": TRANSFORM,
+            "views/late.sql": "SELECT id FROM crm.orders WHERE seen > 15",
+            "data/visits/1.csv": "id\n7\n99\n",
+        }
+    )
+    compile_sources(wiring.workplace(stand.settings), [], takes_all=True)
+    with pytest.raises(TableNotLanded):
+        stand.sql("SELECT * FROM crm.orders")
+    assert stand.apply("shop")["shop"].errors == ()
+    assert stand.apply("visits")["visits"].errors == ()
+    assert stand.sql("SELECT id, city FROM visits ORDER BY id") == [(7, "city 7"), (99, None)]
+    assert stand.sql('SELECT count(*), max("crm.orders".SEEN) FROM Crm.Orders') == [(16, 19)]
+    assert stand.sql("SELECT o.id, p.id FROM crm.orders o JOIN visits AS p ON o.id = p.id") == [(7, 7)]
+    assert stand.sql('SELECT count(*) FROM "crm.orders_quarantine"') == [(4,)]
+    with pytest.raises(TableNotLanded, match="late"):
+        stand.sql("SELECT * FROM late")
+    with wiring.equipment(stand.settings, stand.project()) as parts:
+        made = apply_views(parts, stand.project(), wiring.view_shelf(stand.settings, stand.project()), stop=Stop())
+    assert made.errors == ()
+    assert stand.sql("WITH crm AS (SELECT * FROM late) SELECT id FROM crm ORDER BY 1") == [
+        (16,),
+        (17,),
+        (18,),
+        (19,),
+    ]
+    for sql, kind, said in (
+        ("SELECT * FROM crm.order", UnknownTable, "crm.order"),
+        (f"SELECT * FROM {schema}.crm_orders", UnknownTable, "crm_orders"),
+        ("SELECT nope FROM crm.orders", QueryRefused, "nope"),
+        ("SELECT reflect('java.lang.System', 'exit', 1) FROM crm.orders", QueryRefused, "reflect"),
+        ("SELECT * FROM delta.`/etc`", UnknownTable, "delta"),
+        ("DELETE FROM crm.orders", QueryRefused, "only SELECT is answered"),
+        ("SELECT 1 / (id - id) FROM crm.orders", QueryFailed, "[Dd]ivision by zero"),
+    ):
+        with pytest.raises(kind, match=said):
+            stand.sql(sql)
+
+
+ON_THE_DRIVER = '[catalog]\nbackend = "sqlite"\npath = "driver/state.sqlite"\n'
+
+
+def test_a_volume_is_all_that_a_run_in_a_workspace_needs_of_a_disk(
+    make_stand: MakeStand, spark: SparkSession, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand = shop(make_stand, schema, "upsert", catalog=ON_THE_DRIVER)
+
+    def call(_session: object, extraction: Callable[[], Any]) -> Any:
+        return extraction()  # here, where the volume is one
+
+    monkeypatch.setattr(work, "call_on_executor", call)
+    monkeypatch.setattr(wiring, "is_runtime", lambda: True)
+    monkeypatch.setattr(tempfile, "tempdir", str(stand.root / "driver"))
+    with volume(stand.root / ".hakiri/context"):
+        assert stand.apply()["shop"].errors == ()
+        put(stand, (1, "moved", 30), (40, "new", 40))
+        assert stand.apply()["shop"].errors == ()
+    assert landed(spark, f"{schema}.crm_orders") == at_source(stand, "city IS NOT NULL")
+    assert [path.name for path in (stand.root / ".hakiri/context").iterdir()] == ["tables"], "journals grow elsewhere"
 
 
 def tables_of(spark: SparkSession, schema: str) -> set[str]:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Event, Thread
+from typing import TYPE_CHECKING
 
+import pytest
 from deltalake import DeltaTable
 
 from hakiri.land.lander import Outcome, land
+from hakiri.land.target import sql_name
 from hakiri.spec.load import LoadMode
-from land.staging import Workshop, order
+from land.staging import Workshop, catalog_table, order
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def test_the_rows_are_exchanged_once(spark_workshop: Workshop) -> None:
@@ -45,3 +52,30 @@ def test_readers_see_the_old_rows_or_the_new(spark_workshop: Workshop) -> None:
     assert seen <= {(str(load),) * 3 for load in range(4)}
     assert len(seen) > 1
     assert DeltaTable(spark_workshop.root).version() == 3
+
+
+@pytest.mark.parametrize("anywhere", ["adopted", "named", "clustered", "vectors"], indirect=True)
+def test_the_very_same_rows_are_not_exchanged_again_whatever_table_they_are_in(anywhere: Workshop) -> None:
+    rows, mode = [order(1, "a"), order(2, "b")], LoadMode.TRUNCATE
+    first = anywhere.land_rows(order(0), mode=mode)
+    second = anywhere.land_rows(*rows, mode=mode)
+    assert second.outcome is not Outcome.RESTED
+    again = anywhere.land_rows(*rows, mode=mode, repeats_last=True)
+    assert (again.outcome, again.version, again.tally.deduplicated) == (Outcome.RESTED, second.version, 2)
+    assert first.version < second.version
+    assert anywhere.target
+    table = sql_name(anywhere.target)
+    anywhere.spark().sql(f"OPTIMIZE {table}")
+    assert anywhere.land_rows(*rows, mode=mode, repeats_last=True).outcome is Outcome.RESTED, "moved, and the same"
+    anywhere.spark().sql(f"UPDATE {table} SET id = 7 WHERE id = 1")
+    assert anywhere.land_rows(*rows, mode=mode, repeats_last=True).outcome is not Outcome.RESTED, "as many, and others"
+    assert anywhere.spark_rows("id") == [(1,), (2,)]
+
+
+def test_rows_that_another_mode_left_in_a_catalogs_table_are_exchanged(spark: SparkSession, tmp_path: Path) -> None:
+    with catalog_table(spark, "exchanged.orders") as target:
+        workshop = Workshop(tmp_path / "staged", lambda: spark, target)
+        workshop.land_rows(order(1))
+        workshop.land_rows(order(2))
+        assert workshop.land_rows(order(2), mode=LoadMode.TRUNCATE, repeats_last=True).outcome is Outcome.WRITTEN
+        assert workshop.spark_rows("id") == [(2,)]

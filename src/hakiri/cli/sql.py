@@ -23,16 +23,16 @@ SHOWN_ROWS = 100
 def answer_sql(sql: str, project: Path | None, *, limit: int | None, as_json: bool, as_csv: bool) -> None:
     settings = from_environment(project=project)
     found = workplace(settings).read()
+    if limit is None and not (as_json or as_csv):
+        limit = SHOWN_ROWS
     answer = query(
         sql,
         found,
         place=partial(place, found),
         target=partial(target, found),
         catalog=partial(existing_catalog, settings, found),
-        ask=ask,
+        ask=partial(ask, settings, found, most_rows=None if limit is None else limit + 1),
     )
-    if limit is None and not (as_json or as_csv):
-        limit = SHOWN_ROWS
     rows = answer.rows if limit is None else islice(answer.rows, limit)
     if as_json:
         names = _distinct(answer.columns)

@@ -13,7 +13,7 @@ from hakiri.engine.foreign import first_line, spark_errors
 from hakiri.engine.log import Log, capture_python, open_log
 from hakiri.engine.settings import EngineSettings
 from hakiri.errors import SessionFailed, SessionLost, SessionUnreachable, SparkMissing
-from hakiri.model.session import SessionKind
+from hakiri.model.session import SessionKind, close_at_exit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,7 +76,9 @@ def _start(settings: EngineSettings) -> SparkSession:
             return _open_local(settings, _log(settings))
         case SessionKind.CONNECT:
             _log(settings)
-            return _configured(_open_connect(settings), settings)
+            session = _open_connect(settings)
+            close_at_exit(session)
+            return _configured(session, settings)
         case SessionKind.DATABRICKS:  # whose own logs have it all, and whose notebook's warnings are not ours to hide
             return _configured(open_runtime(), settings)
         case SessionKind.AUTO:

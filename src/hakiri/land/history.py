@@ -21,7 +21,6 @@ DESCRIBE_HISTORY = "DESCRIBE HISTORY {table}"
 RECENT = "DESCRIBE HISTORY {table} LIMIT {limit}"
 
 UPKEEP = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
-"""Commits that change no row and no column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,20 @@ class Commit:
     version: int
     mark: Mark | None
     restored_to: int | None = None
-    is_upkeep: bool = False
-    """Whether it left every row as it was."""
+    operation: str = ""
+
+    @property
+    def is_upkeep(self) -> bool:
+        """Whether it was made to keep the table in shape."""
+        return self.operation in UPKEEP
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the table holds the same rows as before it, wherever they lie."""
+        return self.mark is None and (self.is_upkeep or self.operation in _DECLARES)
+
+
+_DECLARES = frozenset({"CLUSTER BY", "SET TBLPROPERTIES"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,5 +116,5 @@ def _commit(plain: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> C
         version=int(plain["version"]),
         mark=from_text(plain.get("userMetadata")),
         restored_to=restored_to(plain.get("operation"), parameters),
-        is_upkeep=plain.get("operation") in UPKEEP,
+        operation=plain.get("operation") or "",
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from hakiri.errors import SessionFailed
 from hakiri.land.stamp import Stamp, to_text
+from hakiri.model.session import close_at_exit
 from hakiri.model.staged import Tally
 
 if TYPE_CHECKING:
@@ -29,14 +31,15 @@ _OF_ONE_SESSION = "spark.databricks.delta.lastCommitVersionInSession"
 def isolated(spark: SparkSession) -> SparkSession:
     """A new session with the settings of this one and ours; its views and settings are its own.
 
-    Over Connect a session is cloned at the server; an embedded one, and a Databricks cluster's, is new and is given
-    the same settings.
+    Over Connect a session is cloned at the server; an embedded one, a Databricks cluster's, and one of a client that
+    clones none, is new and is given the same settings. Raises SessionFailed where the server gives no second one.
     """
     if hasattr(spark, "cloneSession"):
         session: SparkSession = spark.cloneSession()
     else:
-        session = spark.newSession()
+        session = spark.newSession() if hasattr(spark, "newSession") else _beside(spark)
         _copy_settings(spark, session)
+    close_at_exit(session)
     for key, value in SETTINGS.items():
         takes(session, key, value)
     return session
@@ -77,6 +80,19 @@ def stamped(session: SparkSession, stamp: Stamp, tally: Tally) -> Iterator[None]
 def stamping(stamp: Stamp, tally: Tally) -> dict[str, str]:
     """The options of a write whose commit is the landing (G4)."""
     return {"txnAppId": stamp.app_id, "txnVersion": str(stamp.number), "userMetadata": to_text(stamp, tally)}
+
+
+def _beside(spark: SparkSession) -> SparkSession:
+    """Another session at the same server, for clients of Spark Connect before 4.1: databricks-connect is one.
+
+    Made of the class, not by its builder: that would put it in the place of the one that every thread finds.
+    """
+    ours: Any = spark
+    other = type(ours)(connection=ours.client._builder)  # noqa: SLF001 nothing public tells the way to the server
+    if other.session_id == ours.session_id:
+        reason = "the address names one session (`session_id`), and every landing needs one of its own"
+        raise SessionFailed(reason=reason)
+    return cast("SparkSession", other)
 
 
 def _copy_settings(spark: SparkSession, session: SparkSession) -> None:

@@ -151,7 +151,7 @@ def _carry_out(
     trial: Trial,
 ) -> Landed | None:
     """Do what the recipe says; None when another writer came first and it has to be decided anew."""
-    if standing is not None and _is_unchanged(request, recipe, standing):
+    if standing is not None and _is_unchanged(request, recipe, standing, table, spark):
         return _rested(request, recipe, standing, _settle(recipe, Laid(0)))
     if not recipe.rows and _may_rest(request, recipe):
         return _rested(request, recipe, standing, recipe.tally)
@@ -240,15 +240,27 @@ def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
     return recipe.steps.may_rest and not is_first
 
 
-def _is_unchanged(request: LandRequest, recipe: Recipe, standing: Standing) -> bool:
+def _is_unchanged(
+    request: LandRequest,
+    recipe: Recipe,
+    standing: Standing,
+    table: RustTable | SparkTable,
+    spark: Callable[[], SparkSession],
+) -> bool:
     """Whether the table holds exactly these rows: its last landing brought them, and nobody has written since."""
-    return (
-        request.repeats_last
-        and request.carried is not None
-        and standing.written == request.carried.version
-        and standing.rows == recipe.rows
-        and not recipe.agreement.changes_table
-    )
+    if not request.repeats_last or recipe.agreement.changes_table or not _is_untouched(request, standing, table):
+        return False
+    # Of a table that is counted by its files' statistics the log tells; of any other, Spark.
+    rows = standing.rows if standing.rows is not None else _writer(request, table, spark).count(standing.version)
+    return rows == recipe.rows
+
+
+def _is_untouched(request: LandRequest, standing: Standing, table: _Table) -> bool:
+    """Whether every commit since the last landing has left the rows as they were; one of ours tells the clustering."""
+    if request.carried is None or standing.version == request.carried.version:
+        return request.carried is not None
+    since = [one for one in table.commits(since=request.carried.version) if one.version <= standing.version]
+    return len(since) == standing.version - request.carried.version and all(one.keeps_rows for one in since)
 
 
 def _rested(request: LandRequest, recipe: Recipe, standing: Standing | None, tally: Tally) -> Landed:

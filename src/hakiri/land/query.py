@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -76,10 +77,21 @@ def stream_of(name: str, tables: Mapping[str, str], *, most_bytes: int) -> bytes
     builder = QueryBuilder()
     builder.register("t", open_table(name, tables[name]))
     reader = pa.RecordBatchReader.from_stream(builder.execute("select * from t"))
-    kept = [column for column in reader.schema.names if column not in PROVENANCE]
+    return write_stream(iter(partial(_next, reader), None), reader.schema, most_bytes=most_bytes)
+
+
+def rows_of(batch: pa.RecordBatch) -> Iterator[tuple[Value, ...]]:
+    """The rows of an answer, in values that people and programs read alike."""
+    columns = [_values(column) for column in batch.columns]
+    yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows
+
+
+def write_stream(batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, most_bytes: int) -> bytes | None:
+    """The rows as an Arrow stream, without their provenance; None where that is larger."""
+    kept = [column for column in schema.names if column not in PROVENANCE]
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, pa.schema([reader.schema.field(column) for column in kept])) as stream:
-        while (batch := _next(reader)) is not None:
+    with pa.ipc.new_stream(sink, pa.schema([schema.field(column) for column in kept])) as stream:
+        for batch in batches:
             stream.write_batch(batch.select(kept))
             if sink.tell() > most_bytes:
                 return None
@@ -104,8 +116,7 @@ def _unknown(name: str, sql: str, tables: Mapping[str, str], views: list[str]) -
 
 def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Value, ...]]:
     while (batch := _next(reader)) is not None:
-        columns = [_values(column) for column in batch.columns]
-        yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows
+        yield from rows_of(batch)
 
 
 def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:

@@ -37,6 +37,10 @@ _AFTER_TABLES = frozenset(
 )
 
 
+QUOTES, BACKTICKS = '"', "`"
+"""What an engine puts around a name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A SELECT in which each landed table has its own name in quotes, whatever dots are in it."""
@@ -48,10 +52,11 @@ class Question:
     """What it reads beside them: something it makes itself, or that nobody knows."""
 
 
-def understand(sql: str, known: Collection[str]) -> Question:
+def understand(sql: str, known: Collection[str], *, mark: str = QUOTES) -> Question:
     """The question that the text asks of these tables. Raises QueryRefused for anything but one SELECT.
 
-    A name that no table has is left as it is: it may be one that the query itself makes.
+    A name that no table has is left as it is: it may be one that the query itself makes. Whatever stands in quotes, of
+    either kind, stands in those of the engine that answers.
     """
     tokens = list(_tokens(sql))
     while tokens and tokens[-1].text == ";":
@@ -61,9 +66,10 @@ def understand(sql: str, known: Collection[str]) -> Question:
     tables = {name: found for name in names if name.is_table and (found := _find(name, known))}
     # Where a column is written with its table's whole name, that name is put in quotes as well.
     spelt = {name.parts: found for name, found in tables.items()}
-    edits = [edit for name in names if (edit := _edit(name, tables.get(name), spelt))]
+    edits = [edit for name in names for edit in _edits(name, tables.get(name), spelt)]
     others = dict.fromkeys(".".join(name.parts) for name in names if name.is_table and name not in tables)
-    return Question(_rewritten(sql[: tokens[-1].end], edits), tuple(dict.fromkeys(tables.values())), tuple(others))
+    text = _rewritten(sql[: tokens[-1].end], edits, mark)
+    return Question(text, tuple(dict.fromkeys(tables.values())), tuple(others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,24 +172,27 @@ def _find(name: _Name, known: Collection[str]) -> str | None:
 class _Edit:
     start: int
     end: int
-    table: str
+    name: str
 
 
-def _edit(name: _Name, table: str | None, spelt: dict[tuple[str, ...], str]) -> _Edit | None:
-    """The part of the name that stands for a table: all of it, or what comes before a column."""
-    if table is not None:
-        return _Edit(name.tokens[0].start, name.tokens[-1].end, table)
-    for length in range(len(name.parts) - 1, 0, -1):
-        if owner := spelt.get(name.parts[:length]):
-            return _Edit(name.tokens[0].start, name.tokens[length - 1].end, owner)
-    return None
+def _edits(name: _Name, table: str | None, spelt: dict[tuple[str, ...], str]) -> list[_Edit]:
+    """The part of the name that stands for a table, and whatever else of it is in quotes."""
+    length = len(name.parts) if table is not None else _owner(name, spelt)
+    owner = table if table is not None else spelt.get(name.parts[:length])
+    whole = [_Edit(name.tokens[0].start, name.tokens[length - 1].end, owner)] if owner is not None else []
+    return [*whole, *(_Edit(one.start, one.end, _bare(one)) for one in name.tokens[length:] if one.kind == "quoted")]
 
 
-def _rewritten(sql: str, edits: list[_Edit]) -> str:
+def _owner(name: _Name, spelt: dict[tuple[str, ...], str]) -> int:
+    """How many of the words come before a column and name its table; 0 for none."""
+    lengths = range(len(name.parts) - 1, 0, -1)
+    return next((length for length in lengths if name.parts[:length] in spelt), 0)
+
+
+def _rewritten(sql: str, edits: list[_Edit], mark: str) -> str:
     parts, at = [], 0
     for edit in edits:
-        escaped = edit.table.replace('"', '""')
-        parts += [sql[at : edit.start], f'"{escaped}"']
+        parts += [sql[at : edit.start], f"{mark}{edit.name.replace(mark, mark * 2)}{mark}"]
         at = edit.end
     return "".join([*parts, sql[at:]])
 

@@ -123,7 +123,6 @@ def _standing(handle: DeltaTable, app_id: str, since: int) -> Standing:
         features=features,
         layout=_layout(handle, metadata, features),
         rows=None if "deletionVectors" in features else _rows(handle),
-        written=next((one.version for one in commits if not one.is_upkeep), since if commits else handle.version()),
     )
 
 

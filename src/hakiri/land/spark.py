@@ -50,6 +50,8 @@ SELECT COUNT(*) AS found, COUNT_IF({is_null}) AS nulls, COUNT_IF({late}) AS late
 FROM hakiri_staged
 """
 
+COUNT_VERSION = "SELECT COUNT(*) AS found FROM {table} VERSION AS OF {version}"
+
 COUNT_LANDING = "SELECT COUNT(*) AS found, COUNT_IF({unmarked}) AS unmarked FROM hakiri_rows"
 
 NOTHING = "SELECT {columns} FROM hakiri_rows WHERE FALSE"
@@ -116,6 +118,12 @@ class SparkTable:
                 return ()
             found = describe_history(self._session, self._target, limit=_LOOK_BACK)
         return tuple(commit for commit in found if commit.version > since)
+
+    def count(self, version: int) -> int:
+        """How many rows the table held at this version."""
+        with translated(self._landing):
+            counted = self._session.sql(COUNT_VERSION.format(table=self._name, version=version)).collect()
+            return int(counted[0]["found"])
 
     def stage(self, recipe: Recipe) -> Laid:
         """Lay the staged rows and those that land out as views, and count the latter.

@@ -28,8 +28,6 @@ class Standing:
     """As it is: every property, every comment."""
     rows: int | None = None
     """How many rows it holds; None where its log does not tell."""
-    written: int | None = field(default=None, compare=False)
-    """The version behind which nothing but upkeep was committed; None where that is not looked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+from contextlib import suppress
 from enum import StrEnum
+from typing import Any
+from weakref import WeakSet
 
 
 class SessionKind(StrEnum):
@@ -31,3 +35,22 @@ _ENDED = (
     "StatusCode.UNAVAILABLE",
     "RETRIES_EXCEEDED",
 )
+
+
+def close_at_exit(session: Any) -> None:
+    """Have the connection of a session over Spark Connect closed before the interpreter ends. A repeat does nothing.
+
+    Later it would wait for a thread that does not run any more, and the process would never end.
+    """
+    if hasattr(session, "is_stopped"):
+        _connected.add(session)
+
+
+_connected: WeakSet[Any] = WeakSet()
+
+
+@atexit.register
+def _close_connections() -> None:
+    for session in list(_connected):
+        with suppress(Exception):  # whatever is wrong with it, the process has to end
+            session.client.close()

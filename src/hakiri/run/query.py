@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 
 from hakiri.catalog.port import Catalog
-from hakiri.land.target import PathTarget, Target, quarantine_of, tombstones_of
+from hakiri.land.target import PathTarget, Target, quarantine_of, sql_name, tombstones_of
 from hakiri.model.answer import Answer
 from hakiri.model.view import View
 from hakiri.run.equipment import Place
@@ -15,8 +15,8 @@ from hakiri.spec.feed import feed_load
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.read import Project
 
-Ask = Callable[[str, Mapping[str, str], Callable[[], Mapping[str, View | None]]], Answer]
-"""Answers one SELECT over tables by name, each given with its path, and over views, which it may ask for."""
+Ask = Callable[[str, Mapping[str, Target], Callable[[], Mapping[str, View | None]]], Answer]
+"""Answers one SELECT over tables by name, each given with its place, and over views, which it may ask for."""
 
 
 def query(
@@ -37,22 +37,30 @@ def query(
         with catalog() as opened:
             made = made_views(opened) if opened else {}
         declared = dict.fromkeys(view.name for view in project.views)
-        return {**declared, **{name: one.view for name, one in made.items() if not one.address}}
+        # One that was made elsewhere, before the tables came to be where they are, is not there.
+        here = {name: one.view for name, one in made.items() if one.address == _address(target(name))}
+        return {**declared, **here}
 
-    refreshed = {name: one.path for name in project.refreshed if isinstance(one := target(name), PathTarget)}
-    tables = table_paths([one.spec for one in project.pipelines.values()], place)
+    refreshed = {name: target(name) for name in project.refreshed}
+    tables = table_targets([one.spec for one in project.pipelines.values()], place)
     return ask(sql, {**refreshed, **tables}, views)
 
 
-def table_paths(pipelines: Iterable[PipelineSpec], place: Callable[[PipelineSpec, TableSpec], Place]) -> dict[str, str]:
-    """Where each table lies, by its landed name; those that have not landed yet too."""
-    found: dict[str, str] = {}
+def table_targets(
+    pipelines: Iterable[PipelineSpec], place: Callable[[PipelineSpec, TableSpec], Place]
+) -> dict[str, Target]:
+    """Where each table is, by its landed name; those that have not landed yet too."""
+    found: dict[str, Target] = {}
     for spec in pipelines:
         for table in spec.tables:
             where, name = place(spec, table), spec.landed_name(table)
             aside = quarantine_of(where.target, where.quarantine)
-            targets = {name: where.target, spec.quarantine_name(table): aside}
+            found |= {name: where.target, spec.quarantine_name(table): aside}
             if feed_load(spec, table) is not None:
-                targets[f"{name}_tombstones"] = tombstones_of(where.target)
-            found |= {known: one.path for known, one in targets.items() if isinstance(one, PathTarget)}
+                found[f"{name}_tombstones"] = tombstones_of(where.target)
     return found
+
+
+def _address(view: Target) -> str:
+    """What SQL calls a view there; empty where its definition is all there is of it."""
+    return "" if isinstance(view, PathTarget) else sql_name(view)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 from hakiri.errors import NotWritable, UnresolvedReference
 from hakiri.run.doctor import Look
@@ -51,8 +51,7 @@ _VOLUME_PARTS = 5
 def look_at_volume(volume: Path) -> str:
     """That a file can be written there, and removed again. How much room there is nobody tells. Raises NotWritable."""
     try:
-        with tempfile.NamedTemporaryFile(dir=volume, prefix="hakiri_probe_") as probe:
-            probe.write(b"hakiri")
+        _write(volume / f".hakiri-{uuid4().hex}")
     except FileNotFoundError as failure:
         reason = "it is not there, or not for whoever this runs as"
         raise NotWritable(folder=str(volume), reason=reason) from failure
@@ -65,15 +64,25 @@ def look_at_disk(folder: Path) -> str:
     """How much room there is in a folder. Raises NotWritable."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
     try:
-        with tempfile.TemporaryFile(dir=there) as probe:
-            probe.write(b"hakiri")
-            os.fsync(probe.fileno())
+        _write(there / f".hakiri-{uuid4().hex}")
     except OSError as failure:
         raise NotWritable(folder=str(folder), reason=failure.strerror or str(failure)) from failure
-    free = shutil.disk_usage(there).free
+    total, _, free = shutil.disk_usage(there)
+    if not total:  # a mounted store has no size
+        return "as much room as its store has"
     if free < LOW_DISK_BYTES:
         raise NotWritable(folder=str(folder), reason=f"only {free >> 20} MiB are free there")
     return f"{free / 2**30:.0f} GiB free"
+
+
+def _write(probe: Path) -> None:
+    """Write a file as a stage does: new, from its beginning to its end. A volume allows no more."""
+    try:
+        with probe.open("xb") as file:
+            file.write(b"hakiri")
+            os.fsync(file.fileno())
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 def _references(spec: PipelineSpec) -> Iterator[Reference]:

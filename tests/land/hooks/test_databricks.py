@@ -10,6 +10,7 @@ import pytest
 from clocks import ManualClock
 from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut, HookUnanswered
 from hakiri.land.hooks.databricks import WorkspaceViews
+from hakiri.land.target import NamedTarget
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
 from workspaces import Workspace, open_workspace
@@ -30,9 +31,12 @@ def then(workspace: Workspace, state: str, status: int = 200, **error: str) -> W
     return workspace
 
 
-def refresh(workspace: Workspace, *, warehouse: str | None = "w1") -> None:
-    views = WorkspaceViews(workspace.client, warehouse, ManualClock(), patience=timedelta(seconds=60))
-    views.refresh("main.sales.daily", CALL)
+OURS = {"Daily": NamedTarget(("main", "landed", "daily"))}
+
+
+def refresh(workspace: Workspace, view: str = "main.sales.daily", *, warehouse: str | None = "w1") -> None:
+    views = WorkspaceViews(workspace.client, warehouse, ManualClock(), targets=OURS, patience=timedelta(seconds=60))
+    views.refresh(view, CALL)
 
 
 def test_a_view_is_refreshed_by_the_warehouse_and_waited_for(workspace: Workspace) -> None:
@@ -43,6 +47,12 @@ def test_a_view_is_refreshed_by_the_warehouse_and_waited_for(workspace: Workspac
     assert (first.method, first.document["warehouse_id"]) == ("POST", "w1")
     assert first.document["statement"] == "REFRESH MATERIALIZED VIEW `main`.`sales`.`daily`"
     assert [one.method for one in looks] == ["GET", "GET"]
+
+
+def test_a_view_of_the_project_is_where_its_tables_are(workspace: Workspace) -> None:
+    refresh(then(workspace, "SUCCEEDED"), "daily")
+    (asked,) = [one for one in workspace.asked if "/statements" in one.path]
+    assert asked.document["statement"] == "REFRESH MATERIALIZED VIEW `main`.`landed`.`daily`"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -33,8 +33,11 @@ class WorkspaceViews:
         warehouse: str | None,
         clock: Clock,
         *,
+        targets: Mapping[str, NamedTarget] | None = None,
         patience: timedelta = timedelta(hours=1),
     ) -> None:
+        """`targets` are the views of the project, by name; any other is looked for as the hook writes it."""
+        self._targets = {name.casefold(): one for name, one in (targets or {}).items()}
         self._client = client
         self._warehouse = warehouse
         self._clock = clock
@@ -45,7 +48,8 @@ class WorkspaceViews:
             reason = "no SQL warehouse is named: set `warehouse` under [hooks], or DATABRICKS_WAREHOUSE_ID"
             raise failed(HookRefused, call, reason)
         try:
-            self._run(REFRESH.format(view=sql_name(NamedTarget(tuple(view.split("."))))), self._warehouse, call)
+            named = self._targets.get(view.casefold()) or NamedTarget(tuple(view.split(".")))
+            self._run(REFRESH.format(view=sql_name(named)), self._warehouse, call)
         except DatabricksError as error:
             kind = HookUnanswered if error.error_code in _PASSING else HookFailed
             raise failed(kind, call, f"the workspace said {error.error_code}: {_line(str(error))}") from error

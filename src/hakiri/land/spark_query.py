@@ -1,0 +1,111 @@
+"""Tables and views of a catalog answer SQL through the session that knows them, and nothing else is asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hakiri.errors import QueryError, QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
+from hakiri.land.isolated import isolated
+from hakiri.land.query import rows_of, write_stream
+from hakiri.land.question import BACKTICKS, understand
+from hakiri.land.said import translating
+from hakiri.land.target import Target, sql_name
+from hakiri.model.answer import Answer, Value
+from hakiri.model.view import View
+from hakiri.spec.faults import guess
+from hakiri.spec.select import Select, read_select
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SIZE = "DESCRIBE DETAIL {table}"
+
+
+def ask(
+    sql: str,
+    tables: Mapping[str, Target],
+    views: Callable[[], Mapping[str, View | None]],
+    *,
+    target: Callable[[str], Target],
+    spark: Callable[[], SparkSession],
+    most_rows: int | None = None,
+) -> Answer:
+    """The answer to one SELECT of Spark's SQL over tables by name, and over views, whose place `target` tells.
+
+    Of more than `most_rows` rows no more are fetched. The session is asked for once the question is understood.
+    `views` are asked for only where the question names something that is no table; None is a view that was not made
+    yet. Raises QueryRefused, QueryFailed, UnknownTable, TableNotLanded, and what opening a session raises; the
+    answer's rows may raise QueryFailed or SessionLost. A repeat asks again.
+    """
+    defined: Mapping[str, View | None] = views() if understand(sql, tables).strangers else {}
+    select = _read(understand(sql, {**defined, **tables}, mark=BACKTICKS).sql)
+    places = {**{name: target(name) for name in defined}, **tables}
+    session = isolated(spark())
+    _require_there(session, select.tables, places, [name for name, view in defined.items() if view is None])
+    with _translated(QueryRefused):
+        frame = session.sql(select.over({name: sql_name(places[name]) for name in select.tables}))
+        columns = tuple(frame.columns)
+    return Answer(columns, _rows(frame if most_rows is None else frame.limit(most_rows)))
+
+
+def stream_of(
+    name: str, tables: Mapping[str, Target], spark: Callable[[], SparkSession], *, most_bytes: int
+) -> bytes | None:
+    """A whole table as an Arrow stream, without its provenance; None where it, or what is stored of it, is larger.
+
+    Raises UnknownTable, TableNotLanded, TableUnreadable, and what opening a session raises. A repeat reads it as it is
+    then.
+    """
+    if name not in tables:
+        raise UnknownTable(table=name, known=tuple(sorted(tables)), guess=guess(name, tables))
+    session, stored = isolated(spark()), sql_name(tables[name])
+    _require_there(session, [name], tables, [])
+    with _translated(partial(TableUnreadable, table=name)):
+        # Stored compressed: what is too large there is too large here, and is not fetched.
+        if session.sql(SIZE.format(table=stored)).collect()[0]["sizeInBytes"] > most_bytes:
+            return None
+        found = session.table(stored).toArrow()
+    return write_stream(found.to_batches(), found.schema, most_bytes=most_bytes)
+
+
+def _read(sql: str) -> Select:
+    try:
+        return read_select(sql)
+    except ValueError as wrong:
+        raise QueryRefused(reason=str(wrong)) from wrong
+
+
+def _require_there(
+    session: SparkSession, names: Iterable[str], places: Mapping[str, Target], unmade: Iterable[str]
+) -> None:
+    """Return if each of these can be read. Raises UnknownTable or TableNotLanded."""
+
+    def is_there(name: str) -> bool:
+        with _translated(QueryFailed):
+            return name not in unmade and bool(session.catalog.tableExists(sql_name(places[name])))
+
+    for name in names:
+        if name not in places:
+            known = tuple(sorted(filter(is_there, places)))
+            raise UnknownTable(table=name, known=known, guess=guess(name, places))
+        if not is_there(name):
+            raise TableNotLanded(table=name)
+
+
+def _rows(frame: DataFrame) -> Iterator[tuple[Value, ...]]:
+    with _translated(QueryFailed):
+        found = frame.toArrow()
+    for batch in found.to_batches():
+        yield from rows_of(batch)
+
+
+def _translated(failure: Callable[..., QueryError]) -> AbstractContextManager[None]:
+    """Whatever Spark raises, as this error, or as what became of the session."""
+    return translating(
+        lambda: QueryFailed(reason="others were changing what it reads; ask again"),
+        lambda reason: failure(reason=reason),
+        table="the answer",
+    )
