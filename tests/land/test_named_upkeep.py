@@ -1,0 +1,42 @@
+"""A table of a catalog is clustered, optimized where it is worth it, and vacuumed no further than it allows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pyspark.sql import SparkSession
+
+from hakiri.land.compact import Compacted
+from hakiri.land.named_upkeep import is_there, optimize_named, vacuum_named
+from hakiri.land.target import NamedTarget
+from land.staging import catalog_table
+
+WEEK = timedelta(days=7)
+
+
+def test_a_clustered_table_is_optimized_once_for_what_came_since(spark: SparkSession) -> None:
+    with catalog_table(spark, "tending.clustered") as target:
+        assert isinstance(target, NamedTarget)
+        assert not is_there(spark, "clustered", target)
+        spark.sql("CREATE TABLE tending.clustered (id BIGINT) USING delta CLUSTER BY (id)")
+        for number in range(2):
+            spark.sql(f"INSERT INTO tending.clustered VALUES ({number})")
+        assert optimize_named(spark, "clustered", target, held="not now") == Compacted(2, 2, "not now")
+        done = optimize_named(spark, "clustered", target)
+        assert (done.before, done.after) == (2, 1)
+        version = spark.sql("DESCRIBE HISTORY tending.clustered LIMIT 1").collect()[0].version
+        assert optimize_named(spark, "clustered", target) == Compacted(1, 1)
+        assert spark.sql("DESCRIBE HISTORY tending.clustered LIMIT 1").collect()[0].version == version
+        assert spark.table("tending.clustered").count() == 2
+
+
+def test_a_table_that_declares_a_longer_retention_is_vacuumed_by_that(spark: SparkSession) -> None:
+    longer = "TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 20 days')"
+    with catalog_table(spark, "tending.kept") as target:
+        assert isinstance(target, NamedTarget)
+        spark.sql(f"CREATE TABLE tending.kept (id BIGINT) USING delta {longer}")
+        spark.sql("INSERT INTO tending.kept VALUES (1)")
+        assert optimize_named(spark, "kept", target) == Compacted(1, 1), "one file is not many"
+        vacuum_named(spark, "kept", target, WEEK)
+        vacuum_named(spark, "kept", target, timedelta(days=90))
+        assert spark.table("tending.kept").count() == 1
