@@ -150,6 +150,7 @@ def test_every_load_mode_lands_in_named_tables_without_a_jvm(client: Client) -> 
     assert {one["pipeline"]: one["rows"] for one in told["runs"]} == dict.fromkeys(MODES, 0)
 
 
+@pytest.mark.exhaustive  # a catalog in tables takes minutes where others work
 def test_the_tasks_of_a_job_land_with_the_catalog_in_named_tables_too(client: Client) -> None:
     shop = project(client, IN_TABLES, "upsert")["upsert"]
     shop.put(orders(0, 30))
