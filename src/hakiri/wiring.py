@@ -217,7 +217,9 @@ def maintain_tables(
     """
     from hakiri.run.upkeep import Maintained, Upkeep, maintain  # loads what reads Delta tables
 
-    specs = choose_pipelines(project, names)
+    specs, engine = choose_pipelines(project, names), engine_settings(settings, project)
+    # A workspace tends its materialized views itself.
+    tends_views = not names and choose_kind(engine) is not SessionKind.DATABRICKS
     with existing_catalog(settings, project) as catalog:
         if catalog is None:
             return Maintained()
@@ -225,11 +227,11 @@ def maintain_tables(
             project=project.spec.project.name,
             catalog=catalog,
             place=partial(place, project),
-            spark=lambda: open_session(engine_settings(settings, project)),
+            spark=lambda: open_session(engine),
             now=clock().now(),
             retention=retention,
             is_rehearsal=is_rehearsal,
-            views={} if names else {view: target(project, view) for view in sorted(project.refreshed)},
+            views={view: target(project, view) for view in sorted(project.refreshed)} if tends_views else {},
         )
         return maintain(upkeep, specs)
 

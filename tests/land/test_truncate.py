@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from hakiri.land.lander import Outcome, land
 from hakiri.land.target import sql_name
@@ -70,6 +73,18 @@ def test_the_very_same_rows_are_not_exchanged_again_whatever_table_they_are_in(a
     anywhere.spark().sql(f"UPDATE {table} SET id = 7 WHERE id = 1")
     assert anywhere.land_rows(*rows, mode=mode, repeats_last=True).outcome is not Outcome.RESTED, "as many, and others"
     assert anywhere.spark_rows("id") == [(1,), (2,)]
+
+
+def test_a_table_that_was_made_anew_is_exchanged_although_its_version_is_the_same(spark_workshop: Workshop) -> None:
+    spark_workshop.options |= {"mode": LoadMode.TRUNCATE}
+    first = spark_workshop.chunk([order(1)])
+    spark_workshop.land(first)
+    shutil.rmtree(spark_workshop.root / "_delta_log")
+    copied = pq.read_table(spark_workshop.root / first.files[0].path)
+    write_deltalake(spark_workshop.root, copied.set_column(0, "id", pa.array([7])))
+    landed = spark_workshop.land_rows(order(1), repeats_last=True, accepts_loss=True)
+    assert (landed.outcome, landed.version) == (Outcome.WRITTEN, 1)
+    assert spark_workshop.rows("id") == [(1,)]
 
 
 def test_rows_that_another_mode_left_in_a_catalogs_table_are_exchanged(spark: SparkSession, tmp_path: Path) -> None:

@@ -112,6 +112,20 @@ def test_a_table_that_declares_a_longer_retention_keeps_it(workshop: Workshop, c
     assert orders(tend(workshop, catalog)).removed == 0
 
 
+def test_a_retention_beyond_the_tables_own_holds_although_a_checkpoint_forgets(
+    workshop: Workshop, catalog: SqliteCatalog
+) -> None:
+    for key in range(MANY):
+        land(workshop, catalog, stage(workshop, catalog, key))
+    grow_old(workshop.root, days=30)
+    assert orders(tend(workshop, catalog)).files_after == 1
+    grow_old(workshop.root, days=10)
+    DeltaTable(workshop.root).create_checkpoint()
+    assert orders(tend(workshop, catalog, retention=timedelta(days=30))).removed == 0
+    assert all(Path(file).exists() for file in DeltaTable(workshop.root, version=MANY - 1).file_uris())
+    assert orders(tend(workshop, catalog)).removed == MANY
+
+
 def test_what_is_still_to_land_stays_however_old_it_is(workshop: Workshop, catalog: SqliteCatalog) -> None:
     land(workshop, catalog, stage(workshop, catalog, 0))
     waiting, reserved = stage(workshop, catalog, 1), stage(workshop, catalog, 2)
@@ -170,6 +184,7 @@ def test_leftovers_of_attempts_that_lost_are_swept_and_counted(workshop: Worksho
     land(workshop, catalog, stage(workshop, catalog, 0))
     lost = workshop.chunk([order(9)], name="0001-00009")
     grow_old(workshop.root)
+    assert orders(tend(workshop, catalog, is_rehearsal=True)).removed == 1
     assert orders(tend(workshop, catalog)).removed == 1
     assert not parquet(workshop, lost).exists()
 

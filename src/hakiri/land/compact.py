@@ -61,8 +61,8 @@ def compact(name: str, path: str, *, held: str = "") -> Compacted:
         files = pa.table(table.get_add_actions(flatten=True))
         if not _is_worth_it(files):
             return Compacted(files.num_rows, files.num_rows)
-        if held := held or _strange(table) or _due(table):
-            return Compacted(files.num_rows, files.num_rows, held)
+        if left := _strange(table) or _due(table) or held:
+            return Compacted(files.num_rows, files.num_rows, left)
         return Compacted(files.num_rows, _rewrite(table, path))
     except CommitFailedError:
         return Compacted(files.num_rows, files.num_rows, WRITTEN_MEANWHILE)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DESCRIBE_HISTORY = "DESCRIBE HISTORY {table}"
 RECENT = "DESCRIBE HISTORY {table} LIMIT {limit}"
 
-UPKEEP = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
+KEEP_ROWS = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY", "SET TBLPROPERTIES"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,9 @@ class Commit:
     operation: str = ""
 
     @property
-    def is_upkeep(self) -> bool:
-        """Whether it was made to keep the table in shape."""
-        return self.operation in UPKEEP
-
-    @property
     def keeps_rows(self) -> bool:
         """Whether the table holds the same rows as before it, wherever they lie."""
-        return self.mark is None and (self.is_upkeep or self.operation in _DECLARES)
-
-
-_DECLARES = frozenset({"CLUSTER BY", "SET TBLPROPERTIES"})
+        return self.mark is None and self.operation in KEEP_ROWS
 
 
 @dataclass(frozen=True, slots=True)

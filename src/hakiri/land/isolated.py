@@ -21,8 +21,14 @@ METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "false",
+    # What was checked is what runs: `${...}` is text like any other.
+    "spark.sql.variable.substitute": "false",
+    # Files hold days of the proleptic calendar, which is what every writer but an old Spark means.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.sources.partitionOverwriteMode": "STATIC",
 }
-"""Both are the defaults of a compute that lets nobody set them."""
+"""But for `${...}`, these are the defaults of Spark 4; a compute that lets nobody set them has them."""
 _REFUSED = "CONFIG_NOT_AVAILABLE"
 """What serverless compute of Databricks says of most settings."""
 _OF_ONE_SESSION = "spark.databricks.delta.lastCommitVersionInSession"

@@ -250,15 +250,19 @@ def _is_unchanged(
     """Whether the table holds exactly these rows: its last landing brought them, and nobody has written since."""
     if not request.repeats_last or recipe.agreement.changes_table or not _is_untouched(request, standing, table):
         return False
-    # Of a table that is counted by its files' statistics the log tells; of any other, Spark.
-    rows = standing.rows if standing.rows is not None else _writer(request, table, spark).count(standing.version)
-    return rows == recipe.rows
+    if standing.rows is not None:
+        return standing.rows == recipe.rows
+    # The log does not tell, so Spark counts; where it may not look at that version, the rows are exchanged.
+    with suppress(LandingFailed):
+        return _writer(request, table, spark).count(standing.version) == recipe.rows
+    return False
 
 
 def _is_untouched(request: LandRequest, standing: Standing, table: _Table) -> bool:
     """Whether every commit since the last landing has left the rows as they were; one of ours tells the clustering."""
-    if request.carried is None or standing.version == request.carried.version:
-        return request.carried is not None
+    # By its number, too: a table that was made anew counts its versions from 0 again.
+    if request.carried is None or standing.number != request.carried.number:
+        return False
     since = [one for one in table.commits(since=request.carried.version) if one.version <= standing.version]
     return len(since) == standing.version - request.carried.version and all(one.keeps_rows for one in since)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,14 @@ VACUUM = "VACUUM {table} RETAIN {hours} HOURS"
 
 VACUUM_AS_DECLARED = "VACUUM {table}"
 
+KEEP = "ALTER TABLE {table} SET TBLPROPERTIES ('{property}' = 'interval {hours} hours')"
+
 _TOO_SHORT = "DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT"
+_RETENTION = "delta.deletedFileRetentionDuration"
+_UNLESS_DECLARED = timedelta(days=7)
+_LOOK_BACK = 100
+_OPTIMIZED = "OPTIMIZE"
+_VACUUMED = frozenset({"VACUUM START", "VACUUM END"})
 
 
 def is_there(spark: SparkSession, name: str, target: NamedTarget) -> bool:
@@ -43,7 +51,7 @@ def optimize_named(spark: SparkSession, name: str, target: NamedTarget, *, held:
     """
     before = 0
     try:
-        with _translated(name, "optimize"):
+        with _translated(name, "optimize", lambda: TableContended(table=name, number=0)):
             session = isolated(spark)
             detail = _detail(session, target)
             before = detail["numFiles"]
@@ -60,12 +68,15 @@ def optimize_named(spark: SparkSession, name: str, target: NamedTarget, *, held:
 def vacuum_named(spark: SparkSession, name: str, target: NamedTarget, retention: timedelta) -> None:
     """Remove what no version within the retention rests on; a table that declares a longer one keeps that.
 
-    A repeat removes what has grown old since. Raises UpkeepFailed.
+    One that declares none is told of a long retention: else its checkpoints would forget what a version within it
+    rests on. A repeat removes what has grown old since. Raises UpkeepFailed.
     """
     with _translated(name, "vacuum"):
         session = isolated(spark)
         table = sql_name(target)
         hours = math.ceil(retention / timedelta(hours=1))
+        if retention > _UNLESS_DECLARED and _RETENTION not in _detail(session, target)["properties"]:
+            session.sql(KEEP.format(table=table, property=_RETENTION, hours=hours)).collect()
         try:
             session.sql(VACUUM.format(table=table, hours=hours)).collect()
         except Exception as error:
@@ -80,16 +91,16 @@ def _detail(session: SparkSession, target: NamedTarget) -> Any:
 
 def _is_worth_it(session: SparkSession, target: NamedTarget, detail: Any) -> bool:
     if detail["clusteringColumns"]:  # rows lie as declared once they are optimized, however few they are
-        return not describe_history(session, target, limit=1)[0].is_upkeep
+        commits = describe_history(session, target, limit=_LOOK_BACK)
+        return next((one.operation != _OPTIMIZED for one in commits if one.operation not in _VACUUMED), True)
     files = detail["numFiles"]
     return bool(files > MANY_FILES and detail["sizeInBytes"] < SMALL_BYTES * files)
 
 
-def _translated(name: str, doing: str) -> AbstractContextManager[None]:
-    def conflict() -> HakiriError:
-        return TableContended(table=name, number=0)
-
-    def failure(reason: str) -> HakiriError:
+def _translated(
+    name: str, doing: str, conflict: Callable[[], HakiriError] | None = None
+) -> AbstractContextManager[None]:
+    def failure(reason: str = "others wrote to it meanwhile") -> HakiriError:
         return UpkeepFailed(table=name, doing=doing, reason=reason)
 
-    return translating(conflict, failure, table=name)
+    return translating(conflict or failure, failure, table=name)

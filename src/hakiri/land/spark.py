@@ -56,18 +56,8 @@ COUNT_LANDING = "SELECT COUNT(*) AS found, COUNT_IF({unmarked}) AS unmarked FROM
 
 NOTHING = "SELECT {columns} FROM hakiri_rows WHERE FALSE"
 
-READING = {
-    # Folders of a staged file are no partitions, whatever they are called.
-    "recursiveFileLookup": "true",
-    # Staged files hold days of the proleptic calendar, which is what every writer but an old Spark means.
-    "datetimeRebaseMode": "CORRECTED",
-}
-
-WRITING = {
-    # The landing's schema is decided beforehand; a write may bring the table to it, and does nothing else.
-    "mergeSchema": "true",
-    "partitionOverwriteMode": "static",
-}
+EVOLVING = {"mergeSchema": "true"}
+"""The landing's schema is decided beforehand; a write may bring the table to it, and does nothing else."""
 
 FILE_BYTES = 128 * 1024 * 1024
 """About how much staged data goes into one file of the table."""
@@ -172,17 +162,17 @@ class SparkTable:
             return 0
 
     def _add(self, recipe: Recipe, tally: Tally) -> None:
-        """Append the rows. Where a MERGE has none, nothing is appended, because it would leave no commit."""
+        """Append the rows. Where they are none, that is a commit as well, which a MERGE of none may not be."""
         columns = listed(recipe.agreement.schema.names)
         rows = self._session.sql(NOTHING.format(columns=columns)) if recipe.steps.merge else self._session.table(ROWS)
-        rows.writeTo(self._name).options(**WRITING, **stamping(recipe.stamp, tally)).append()
+        rows.writeTo(self._name).options(**EVOLVING, **stamping(recipe.stamp, tally)).append()
 
     def _exchange(self, recipe: Recipe, tally: Tally) -> int:
         from pyspark.sql.functions import lit
 
         clusters = self._clusters()
         rows = self._session.table(ROWS).writeTo(self._name)
-        rows.options(**WRITING, **stamping(recipe.stamp, tally)).overwrite(lit(True))
+        rows.options(**EVOLVING, **stamping(recipe.stamp, tally)).overwrite(lit(True))
         return self._recluster(clusters)
 
     def shape(self, recipe: Recipe) -> None:
@@ -277,7 +267,9 @@ class SparkTable:
 
     def _read_part(self, recipe: Recipe, part: Part) -> DataFrame:
         paths = [f"{recipe.root.rstrip('/')}/{_unglobbed(file.path)}" for file in part.files if file.rows]
-        frame = self._session.read.schema(sql_columns(part.schema)).options(**READING).parquet(*paths)
+        # Folders of a staged file are no partitions, whatever they are called.
+        reader = self._session.read.schema(sql_columns(part.schema)).option("recursiveFileLookup", "true")
+        frame = reader.parquet(*paths)
         if part.schema == recipe.staged:
             return frame
         fields = zip(part.schema.fields, recipe.staged.fields, strict=True)

@@ -5,14 +5,17 @@ delta-rs only lists: by itself it would also remove manifests of staged chunks, 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from urllib.parse import unquote
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
-from pyarrow.fs import FileType
+from pyarrow.fs import FileSelector, FileSystem, FileType
 
 from hakiri.errors import UpkeepFailed
 from hakiri.land.desk import reason_of
@@ -66,23 +69,44 @@ def list_unneeded(
         hours = math.ceil(retention / timedelta(hours=1))
         ours = table.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
         own = set(table.vacuum(None, dry_run=True, full=True))  # as the table's own property says
+        kept = _taken_out(path, now - retention)
+        found = (one for one in ours if one in own and one not in kept and _is_data(one) and may_go(one))
+        return Listed(tuple(_old(path, found, now - retention)))
     except (DeltaError, OSError) as error:
         raise UpkeepFailed(table=name, doing="vacuum", reason=reason_of(error)) from error
-    found = (one for one in ours if one in own and _is_data(one) and may_go(one))
-    return Listed(tuple(_old(path, found, now - retention)))
 
 
 def remove(name: str, path: str, files: Iterable[Unneeded]) -> None:
     """Remove the files and the checksums that Spark keeps beside them. A repeat does no harm. Raises UpkeepFailed."""
-    system, folder = files_at(path)
     try:
+        system, folder = files_at(path)
         for file in files:
             above, _, own = file.path.rpartition("/")
             for gone in (file.path, f"{above}/.{own}.crc".lstrip("/")):
-                if system.get_file_info(f"{folder}/{gone}").type is FileType.File:
+                with suppress(FileNotFoundError):  # another maintainer may be at it
                     system.delete_file(f"{folder}/{gone}")
     except OSError as error:
         raise UpkeepFailed(table=name, doing="vacuum", reason=reason_of(error)) from error
+
+
+def _taken_out(root: str, since: datetime) -> frozenset[str]:
+    """What commits since then took out of the table: a checkpoint forgets that after the table's own retention."""
+    system, folder = files_at(root)
+    log = system.get_file_info(FileSelector(f"{folder}/_delta_log"))
+    lines = (
+        line
+        for entry in log
+        if entry.extension == "json" and entry.mtime > since
+        for line in _read(system, entry.path).splitlines()
+        if b'"remove"' in line
+    )
+    paths = [action["remove"]["path"] for action in map(json.loads, lines) if "remove" in action]
+    return frozenset((*paths, *map(unquote, paths)))
+
+
+def _read(system: FileSystem, path: str) -> bytes:
+    with system.open_input_stream(path) as stream:
+        return bytes(stream.read())
 
 
 def _is_data(path: str) -> bool:

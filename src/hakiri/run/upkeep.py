@@ -162,6 +162,7 @@ def _tend_landed(upkeep: Upkeep, spec: PipelineSpec, table: TableSpec) -> Tended
         upkeep.catalog, upkeep.project, spec, table,
         place=upkeep.place, now=upkeep.now, retention=upkeep.retention, is_rehearsal=upkeep.is_rehearsal,
     )  # fmt: skip
+    spent = replace(spent, swept=tuple(f"{one.folder}/" for one in swept.remnants))
     is_landing = any(one.status is LandingStatus.RESERVED for one in landings)
     tended = _tend(upkeep, spec.landed_name(table), where.target, spent, held=_LANDING if is_landing else "")
     cleared = _clear(upkeep, where.files, spent) if isinstance(where.target, NamedTarget) else []
@@ -175,7 +176,7 @@ def _tend_landed(upkeep: Upkeep, spec: PipelineSpec, table: TableSpec) -> Tended
 
 def _tend(upkeep: Upkeep, name: str, target: Target, spent: _Spent | None = None, *, held: str = "") -> Tended | None:
     """None where there is no such table yet. `held` says why it is not to be optimized now, if there is a reason."""
-    held = _REHEARSED if upkeep.is_rehearsal else held
+    held = held or (_REHEARSED if upkeep.is_rehearsal else "")
     if isinstance(target, NamedTarget):
         return _tend_named(upkeep, name, target, held)
     return _tend_path(upkeep, name, target, spent or _Spent(), held)
@@ -228,11 +229,13 @@ class _Spent:
     """The folders of chunks whose rows are in their table."""
     number: int = 0
     """The last landing that is finished."""
+    swept: tuple[str, ...] = ()
+    """The folders that go otherwise."""
 
     def may_go(self, path: str) -> bool:
-        """Whether a file in the table's folder is the table's alone; what lost attempts have left is the sweep's."""
+        """Whether a file in the table's folder is the table's alone, or nobody's any more."""
         if path.startswith(f"{RUNS}/"):
-            return self.is_landed(path)
+            return self.is_landed(path) and not path.startswith(self.swept)
         if path.startswith(f"{BUILDS}/"):
             number = build_number(path)
             return number is not None and number <= self.number

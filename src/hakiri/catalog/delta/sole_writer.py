@@ -23,7 +23,7 @@ def require_sole_writer(location: str, application: str) -> None:
     may win. Unity Catalog and object stores arbitrate commits themselves and need no lock. Two clients of one Spark
     server are one application.
     """
-    folder = _local_folder(location)
+    folder = local_folder(location)
     if folder is None or folder in _held:
         return
     lock = folder / LOCK_NAME
@@ -41,7 +41,7 @@ def require_sole_writer(location: str, application: str) -> None:
     _held[folder] = descriptor
 
 
-def _local_folder(location: str) -> Path | None:
+def local_folder(location: str) -> Path | None:
     """The schema's folder, if it lies on a disk of this machine. Unity Catalog may not say where it is."""
     address = urlparse(location)
     if not address.path or address.scheme not in ("", "file"):

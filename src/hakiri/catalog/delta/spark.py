@@ -19,7 +19,7 @@ from hakiri.catalog.delta.layout import columns, ints, pack, texts, unpack
 from hakiri.catalog.delta.neighbours import NoNeighbours
 from hakiri.catalog.delta.properties import COMPACT_EVERY, PROPERTIES, VACUUM_EVERY, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
-from hakiri.catalog.delta.sole_writer import require_sole_writer
+from hakiri.catalog.delta.sole_writer import local_folder, require_sole_writer
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row
@@ -110,7 +110,8 @@ class SparkExecutor:
             described = spark.sql(f"DESCRIBE SCHEMA {self._schema}").collect()
         # Before any table is made or read: a second writer must not even try.
         location = next((value for name, value in described if name == "Location"), None)
-        require_sole_writer(location or "", spark.conf.get("spark.app.id") or "")
+        if location and local_folder(location):  # nobody else is asked who they are: serverless does not tell
+            require_sole_writer(location, spark.conf.get("spark.app.id") or "")
 
     def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
         with self._translated():
