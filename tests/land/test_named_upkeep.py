@@ -12,6 +12,12 @@ from hakiri.land.target import NamedTarget
 from land.staging import catalog_table
 
 WEEK = timedelta(days=7)
+RETENTION = "delta.deletedFileRetentionDuration"
+
+
+def properties(spark: SparkSession, table: str) -> dict[str, str]:
+    found: dict[str, str] = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["properties"]
+    return found
 
 
 def test_a_clustered_table_is_optimized_once_for_what_came_since(spark: SparkSession) -> None:
@@ -22,6 +28,7 @@ def test_a_clustered_table_is_optimized_once_for_what_came_since(spark: SparkSes
         for number in range(2):
             spark.sql(f"INSERT INTO tending.clustered VALUES ({number})")
         assert optimize_named(spark, "clustered", target, held="not now") == Compacted(2, 2, "not now")
+        vacuum_named(spark, "clustered", target, WEEK)
         done = optimize_named(spark, "clustered", target)
         assert (done.before, done.after) == (2, 1)
         version = spark.sql("DESCRIBE HISTORY tending.clustered LIMIT 1").collect()[0].version
@@ -40,3 +47,14 @@ def test_a_table_that_declares_a_longer_retention_is_vacuumed_by_that(spark: Spa
         vacuum_named(spark, "kept", target, WEEK)
         vacuum_named(spark, "kept", target, timedelta(days=90))
         assert spark.table("tending.kept").count() == 1
+        assert properties(spark, "tending.kept") == {RETENTION: "interval 20 days"}
+
+
+def test_a_table_is_told_of_a_retention_that_is_longer_than_what_it_keeps_by_itself(spark: SparkSession) -> None:
+    with catalog_table(spark, "tending.told") as target:
+        assert isinstance(target, NamedTarget)
+        spark.sql("CREATE TABLE tending.told (id BIGINT) USING delta")
+        vacuum_named(spark, "told", target, WEEK)
+        assert properties(spark, "tending.told") == {}
+        vacuum_named(spark, "told", target, timedelta(days=30))
+        assert properties(spark, "tending.told") == {RETENTION: "interval 720 hours"}
