@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from hakiri.errors import SessionFailed
+from hakiri.errors import ComputeUnfit, SessionFailed
 from hakiri.land.stamp import Stamp, to_text
 from hakiri.model.session import close_at_exit
 from hakiri.model.staged import Tally
@@ -68,6 +68,12 @@ def takes_stamps(session: SparkSession) -> bool:
         return False
     session.conf.unset(METADATA)
     return True
+
+
+def require_stamps(session: SparkSession, *, table: str) -> None:
+    """Return where a MERGE into the table can carry the number of its landing. Raises ComputeUnfit."""
+    if not takes_stamps(session):
+        raise ComputeUnfit(table=table)
 
 
 @contextmanager

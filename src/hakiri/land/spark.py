@@ -9,10 +9,10 @@ from functools import reduce
 from math import ceil
 from typing import TYPE_CHECKING
 
-from hakiri.errors import ComputeUnfit, LandingFailed, NullKeys, RowsUncounted, TableContended
+from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.build import Build, tidy_named
 from hakiri.land.history import Commit, describe_history
-from hakiri.land.isolated import isolated, stamped, stamping, takes_stamps
+from hakiri.land.isolated import isolated, require_stamps, stamped, stamping, takes_stamps
 from hakiri.land.layout import Layout
 from hakiri.land.reach import REACH, asked, reach
 from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Laid, Part, Recipe
@@ -121,8 +121,8 @@ class SparkTable:
         Nothing of the table is touched. Raises ComputeUnfit, NullKeys or RowsUncounted.
         """
         with translated(self._landing):
-            if recipe.steps.merge and not takes_stamps(self._session):
-                raise ComputeUnfit(table=self._landing.table.table)
+            if recipe.steps.merge:
+                require_stamps(self._session, table=self._landing.table.table)
             staged = self._read(recipe)
             staged.createOrReplaceTempView(STAGED)
             late = self._count(recipe)
