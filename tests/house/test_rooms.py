@@ -56,6 +56,7 @@ MAP = {
     "land.views.translate": room("errors model spec", "sqlglot"),
     "land.query": room("errors model spec", "deltalake pyarrow"),
     "land.spark_query": room("errors model spec", "pyspark"),
+    "land.fetch": room("errors model spec", "pyarrow pyspark"),
     "land.build": room("errors model spec", "deltalake pyarrow pyspark"),
     "land.greatest": room("errors model spec", "deltalake pyarrow pyspark"),
     "land.holding": room("errors model spec", "deltalake"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hakiri.errors import QueryRefused
-from hakiri.land.question import understand
+from hakiri.land.question import BACKTICKS, understand
 
 KNOWN = ("orders", "public.orders", "crm.Users", "ts")
 
@@ -51,6 +51,26 @@ KNOWN = ("orders", "public.orders", "crm.Users", "ts")
 def test_a_question_names_its_tables(asked: str, sql: str, tables: tuple[str, ...]) -> None:
     found = understand(asked, KNOWN)
     assert (found.sql, found.tables) == (sql, tables)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sql"),
+    [
+        (r"""select 'it\'s "x" here', "n" from orders""", r"""select 'it\'s "x" here', `n` from `orders`"""),
+        (r"""select '\\', "n" from orders -- '""", r"""select '\\', `n` from `orders`"""),
+        (r"""select r'\', "n" from orders -- '""", r"""select r'\', `n` from `orders`"""),
+        (r"""select R"'", "n" from orders -- '""", r"""select R"'", `n` from `orders`"""),
+        ("""select 'it''s "x"', "n" from orders""", """select 'it''s "x"', `n` from `orders`"""),
+        ("""select bar'x "y"', "n" from orders""", """select bar'x "y"', `n` from `orders`"""),
+    ],
+)
+def test_a_text_ends_where_spark_ends_it(asked: str, sql: str) -> None:
+    assert understand(asked, KNOWN, mark=BACKTICKS).sql == sql
+
+
+def test_a_backslash_is_a_sign_like_others_to_datafusion() -> None:
+    asked = r"""select '\', "n" from orders -- '"""
+    assert understand(asked, KNOWN).sql == r"""select '\', "n" from "orders" """.strip()
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def test_each_table_gives_way_to_where_it_is_stored(text: str, over: str) -> Non
         ("DESCRIBE orders", "not a SELECT"),
         ("OPTIMIZE orders", "not a SELECT"),
         ("SELECT * FROM", "not SQL"),
+        ("SELECT 1 -- \\\n/*\n FROM other -- */", "ends in a backslash"),
         ("SELECT " + "(" * 5_000, "not SQL"),
         ("SELECT * FROM orders, orders", "Alias already used"),
         ("SELECT * FROM orders VERSION AS OF 1", "needs an alias"),

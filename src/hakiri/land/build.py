@@ -15,7 +15,7 @@ from pyarrow.fs import FileSelector, FileSystem, FileType
 from hakiri.errors import BuildTaken, RowsUncounted
 from hakiri.land.peek import files_at
 from hakiri.land.recipe import ROWS, Part, Recipe
-from hakiri.land.sql import listed, text
+from hakiri.land.sql import DETAIL, listed, text
 from hakiri.land.target import NamedTarget, PathTarget, Target, address_of, sql_name
 from hakiri.land.types import needs_mapped_names
 from hakiri.model.staged import StagedFile
@@ -30,7 +30,6 @@ AS SELECT * FROM hakiri_rows
 
 COUNT = "SELECT COUNT(*) AS found FROM {table}"
 
-DETAIL = "DESCRIBE DETAIL {table}"
 
 PROPERTIES = "SHOW TBLPROPERTIES {table}"
 

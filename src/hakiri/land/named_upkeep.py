@@ -14,12 +14,12 @@ from hakiri.land.compact import WRITTEN_MEANWHILE, Compacted
 from hakiri.land.history import describe_history
 from hakiri.land.isolated import isolated
 from hakiri.land.said import translating
+from hakiri.land.sql import DETAIL
 from hakiri.land.target import NamedTarget, sql_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DETAIL = "DESCRIBE DETAIL {table}"
 
 OPTIMIZE = "OPTIMIZE {table}"
 

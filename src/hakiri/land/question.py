@@ -8,15 +8,26 @@ from dataclasses import dataclass
 
 from hakiri.errors import QueryRefused
 
-_TOKEN = re.compile(
-    r"""(?P<gap>\s+|--[^\n]*|/\*.*?\*/)
-      | (?P<text>'(?:[^']|'')*'|\$\$.*?\$\$)
-      | (?P<quoted>"(?:[^"]|"")*"|`[^`]*`)
-      | (?P<word>[^\W\d][\w$]*)
-      | (?P<number>\d[\w.]*)
-      | (?P<mark>.)""",
-    re.VERBOSE | re.DOTALL,
-)
+QUOTES, BACKTICKS = '"', "`"
+"""What an engine puts around a name: DataFusion, and Spark."""
+
+_TEXTS = {
+    QUOTES: r"""'(?:[^']|'')*'|\$\$.*?\$\$""",
+    # A backslash hides the next sign from Spark, but not in a raw text.
+    BACKTICKS: r"""'(?:[^'\\]|\\.|'')*'|[rR](?:'[^']*'|"[^"]*")""",
+}
+_TOKEN = {
+    mark: re.compile(
+        rf"""(?P<gap>\s+|--[^\n]*|/\*.*?\*/)
+          | (?P<text>{text})
+          | (?P<quoted>"(?:[^"]|"")*"|`[^`]*`)
+          | (?P<word>[^\W\d][\w$]*)
+          | (?P<number>\d[\w.]*)
+          | (?P<mark>.)""",
+        re.VERBOSE | re.DOTALL,
+    )
+    for mark, text in _TEXTS.items()
+}
 _ASKING = frozenset({"select", "with"})
 _BEFORE_TABLE = frozenset({"from", "join"})
 _AFTER_TABLES = frozenset(
@@ -37,10 +48,6 @@ _AFTER_TABLES = frozenset(
 )
 
 
-QUOTES, BACKTICKS = '"', "`"
-"""What an engine puts around a name."""
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """A SELECT in which each landed table has its own name in quotes, whatever dots are in it."""
@@ -56,9 +63,9 @@ def understand(sql: str, known: Collection[str], *, mark: str = QUOTES) -> Quest
     """The question that the text asks of these tables. Raises QueryRefused for anything but one SELECT.
 
     A name that no table has is left as it is: it may be one that the query itself makes. Whatever stands in quotes, of
-    either kind, stands in those of the engine that answers.
+    either kind, stands in those of the engine that answers; where a text ends is for that engine to say as well.
     """
-    tokens = list(_tokens(sql))
+    tokens = list(_tokens(sql, mark))
     while tokens and tokens[-1].text == ";":
         tokens.pop()
     _require_select(tokens)
@@ -104,8 +111,8 @@ class _Clause:
     is_in_tables: bool = False
 
 
-def _tokens(sql: str) -> Iterator[_Token]:
-    for found in _TOKEN.finditer(sql):
+def _tokens(sql: str, mark: str) -> Iterator[_Token]:
+    for found in _TOKEN[mark].finditer(sql):
         kind = found.lastgroup or "mark"
         if kind != "gap":
             yield _Token(kind, found[0], found.start(), found.end())

@@ -10,6 +10,8 @@ from hakiri.model.disk import FULL, is_full
 from hakiri.model.session import has_ended
 
 _MAX_REASON = 300
+_WAITED = "Exception thrown in awaitResult"
+"""Says that something else went wrong, which comes last."""
 _NO_TABLE = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "delta.exceptions.Concurrent")
 
@@ -28,7 +30,7 @@ def translating(
         raise
     except Exception as error:
         said = str(error)
-        reason = " ".join(said.split())[:_MAX_REASON]
+        reason = " ".join((said.rpartition("Caused by: ")[2] if _WAITED in said else said).split())[:_MAX_REASON]
         if any(mark in said for mark in _CONFLICTS):
             raise conflict() from error
         if has_ended(error):

@@ -17,7 +17,7 @@ from hakiri.land.layout import Layout
 from hakiri.land.reach import REACH, asked, reach
 from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Laid, Part, Recipe
 from hakiri.land.said import is_missing, translating
-from hakiri.land.sql import column, listed, text
+from hakiri.land.sql import DETAIL, column, listed, text
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
 from hakiri.land.types import from_delta, sql_columns, sql_type
@@ -43,7 +43,6 @@ WIDEN = "ALTER TABLE {table} ALTER COLUMN {column} TYPE {type}"
 
 RENAME = "ALTER TABLE {table} RENAME COLUMN {old} TO {new}"
 
-DETAIL = "DESCRIBE DETAIL {table}"
 
 COUNT = """
 SELECT COUNT(*) AS found, COUNT_IF({is_null}) AS nulls, COUNT_IF({late}) AS late, ARRAY({bounds}) AS bounds

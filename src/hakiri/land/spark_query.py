@@ -8,12 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hakiri.errors import QueryError, QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
-from hakiri.land.isolated import isolated
+from hakiri.land.fetch import fetch
+from hakiri.land.isolated import isolated, takes
 from hakiri.land.query import rows_of, write_stream
 from hakiri.land.question import BACKTICKS, understand
 from hakiri.land.said import translating
+from hakiri.land.sql import DETAIL
 from hakiri.land.target import Target, sql_name
 from hakiri.model.answer import Answer, Value
+from hakiri.model.staged import PROVENANCE
 from hakiri.model.view import View
 from hakiri.spec.faults import guess
 from hakiri.spec.select import Select, read_select
@@ -21,7 +24,10 @@ from hakiri.spec.select import Select, read_select
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SIZE = "DESCRIBE DETAIL {table}"
+SUBSTITUTE = "spark.sql.variable.substitute"
+VARIABLE = "${"
+TOO_LARGE = 4
+"""A table of which so many times the bound is stored is not fetched at all: hardly all of that is provenance."""
 
 
 def ask(
@@ -40,13 +46,15 @@ def ask(
     yet. Raises QueryRefused, QueryFailed, UnknownTable, TableNotLanded, and what opening a session raises; the
     answer's rows may raise QueryFailed or SessionLost. A repeat asks again.
     """
-    defined: Mapping[str, View | None] = views() if understand(sql, tables).strangers else {}
+    defined: Mapping[str, View | None] = views() if understand(sql, tables, mark=BACKTICKS).strangers else {}
     select = _read(understand(sql, {**defined, **tables}, mark=BACKTICKS).sql)
     places = {**{name: target(name) for name in defined}, **tables}
     session = isolated(spark())
     _require_there(session, select.tables, places, [name for name, view in defined.items() if view is None])
+    statement = select.over({name: sql_name(places[name]) for name in select.tables})
+    _require_literal(session, statement)
     with _translated(QueryRefused):
-        frame = session.sql(select.over({name: sql_name(places[name]) for name in select.tables}))
+        frame = session.sql(statement)
         columns = tuple(frame.columns)
     return Answer(columns, _rows(frame if most_rows is None else frame.limit(most_rows)))
 
@@ -54,7 +62,7 @@ def ask(
 def stream_of(
     name: str, tables: Mapping[str, Target], spark: Callable[[], SparkSession], *, most_bytes: int
 ) -> bytes | None:
-    """A whole table as an Arrow stream, without its provenance; None where it, or what is stored of it, is larger.
+    """A whole table as an Arrow stream, without its provenance; None where that is larger, or far more is stored.
 
     Raises UnknownTable, TableNotLanded, TableUnreadable, and what opening a session raises. A repeat reads it as it is
     then.
@@ -64,11 +72,11 @@ def stream_of(
     session, stored = isolated(spark()), sql_name(tables[name])
     _require_there(session, [name], tables, [])
     with _translated(partial(TableUnreadable, table=name)):
-        # Stored compressed: what is too large there is too large here, and is not fetched.
-        if session.sql(SIZE.format(table=stored)).collect()[0]["sizeInBytes"] > most_bytes:
+        # Stored compressed, and with the provenance: only the rows themselves say how large they are.
+        if session.sql(DETAIL.format(table=stored)).collect()[0]["sizeInBytes"] > TOO_LARGE * most_bytes:
             return None
-        found = session.table(stored).toArrow()
-    return write_stream(found.to_batches(), found.schema, most_bytes=most_bytes)
+        schema, batches = fetch(session.table(stored).drop(*PROVENANCE))
+        return write_stream(batches, schema, most_bytes=most_bytes)
 
 
 def _read(sql: str) -> Select:
@@ -76,6 +84,16 @@ def _read(sql: str) -> Select:
         return read_select(sql)
     except ValueError as wrong:
         raise QueryRefused(reason=str(wrong)) from wrong
+
+
+def _require_literal(session: SparkSession, statement: str) -> None:
+    """Return if the statement is carried out as it is written. Raises QueryRefused.
+
+    Spark would put settings, and its server's environment, into the text after it was checked.
+    """
+    if VARIABLE in statement and not takes(session, SUBSTITUTE, "false"):
+        reason = f"this compute would put a setting, or a value of its environment, in the place of `{VARIABLE}...}}`"
+        raise QueryRefused(reason=f"{reason}; as a text, write `concat('$', '{{...}}')`")
 
 
 def _require_there(
@@ -97,9 +115,9 @@ def _require_there(
 
 def _rows(frame: DataFrame) -> Iterator[tuple[Value, ...]]:
     with _translated(QueryFailed):
-        found = frame.toArrow()
-    for batch in found.to_batches():
-        yield from rows_of(batch)
+        _schema, batches = fetch(frame)
+        for batch in batches:
+            yield from rows_of(batch)
 
 
 def _translated(failure: Callable[..., QueryError]) -> AbstractContextManager[None]:

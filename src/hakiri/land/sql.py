@@ -9,6 +9,9 @@ from decimal import Decimal
 from hakiri.land.target import quote
 from hakiri.model.key import KeyValue
 
+DETAIL = "DESCRIBE DETAIL {table}"
+"""What Delta knows of a table as a whole: where it is, its size, its layout."""
+
 
 def text(value: str) -> str:
     """A string literal."""

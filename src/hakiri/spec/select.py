@@ -11,6 +11,8 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 _DIALECT = "databricks"
 _SHOWN = 200
+_CONTINUED = "\\\n"
+"""The parser ends a comment here and Spark does not: one could hide from the other what the text says."""
 _DOING = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.QueryTransform, exp.Stream)
 # Comparisons of columns with values, and nothing that could read or call.
 _PREDICATE = (
@@ -88,6 +90,9 @@ def check_predicate(text: str) -> None:
 
 def parse_query(text: str) -> exp.Expression:
     """The one statement that the text is. Raises ValueError, in one line."""
+    if _CONTINUED in text:
+        reason = "a line ends in a backslash, by which Spark would take the next one for a comment as well"
+        raise NotSql(reason, text.count("\n", 0, text.index(_CONTINUED)) + 1)
     try:
         found = parse(text, dialect=_DIALECT)
     except (SqlglotError, RecursionError) as error:
