@@ -121,8 +121,8 @@ print(run())
 
 # MAGIC %md
 # MAGIC ## Rewind
-# MAGIC `hakiri backfill rewind shop --from 2024-03-01 --to 2024-04-01 --reason "RT-481"`: every chunk that meets
-# MAGIC the window gets a new generation, which keeps the reason; the old one stays for whoever asks later.
+# MAGIC `hakiri backfill rewind shop --from 2024-03-01 --to 2024-04-01 --reason "RT-481"`: the chunks that read
+# MAGIC the window get a new generation, which keeps the reason; the old one stays for whoever asks later.
 # MAGIC Nothing is read yet.
 
 # COMMAND ----------

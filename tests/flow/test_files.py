@@ -10,10 +10,12 @@ import polars as pl
 
 from flow.stand import Rows, Stand
 from hakiri import wiring
+from hakiri.model.chunk import Window
 from hakiri.model.ledger import Pipeline, RunStatus
 from hakiri.plan.make import make_plan
 from hakiri.run.gather import gather
 from hakiri.run.pipeline import Result, Wish
+from hakiri.run.rewind import rewind
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -121,6 +123,24 @@ def test_a_file_that_was_away_while_it_was_to_be_read_is_read_when_it_is_back(ma
     apply(stand)
     assert stand.landed("events") == Rows({(1, "click"): 1, (2, "click"): 1})
     assert apply(stand).did_nothing
+
+
+def test_a_rewind_of_files_that_have_changed_or_come_back_lands_no_row_twice(make_stand: MakeStand) -> None:
+    stand = make_stand({"pipelines/events.toml": f'{PIPELINE}incremental = "id"\n'})
+    (stand.root / "data/events").mkdir(parents=True)
+    put(stand, "1.jsonl", event(1), event(1))
+    put(stand, "2.jsonl", event(2))
+    apply(stand)
+    spec = stand.project().pipelines["events"].spec
+    (rewound,) = stand.ask(lambda catalog: rewind(catalog, spec, Window(1, 9), reason="RT-481", by="ada"))
+    assert len(rewound.chunks) == 2
+    put(stand, "1.jsonl", event(1), event(1), event(10))
+    away = stand.root / "2.jsonl"
+    (stand.root / "data/events/2.jsonl").rename(away)
+    apply(stand)
+    away.rename(stand.root / "data/events/2.jsonl")  # the very same version
+    apply(stand)
+    assert stand.landed("events") == Rows({(1, "click"): 2, (2, "click"): 1, (10, "click"): 1})
 
 
 def plan_only(stand: Stand) -> None:

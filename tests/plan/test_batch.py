@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from hakiri.model.chunk import GONE, Chunk, ChunkKey, ChunkState, ChunkStatus, Seal
 from hakiri.model.span import OneFile, WholeTable
 from hakiri.plan.batch import MOST_CHUNKS, exchanges, next_batch
@@ -109,6 +111,14 @@ def test_a_version_that_was_gone_or_empty_is_no_version_to_overlap_with() -> Non
     gone, new = file(1, 1, "a.csv"), file(2, 1, "a.csv", "2")
     states = [replace(state_of(gone, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", GONE)), *done(new)]
     assert overlapping([new], History.of(states, landed_keys([gone]))) == set()
+
+
+@pytest.mark.parametrize("version", ["2", "1"], ids=["changed", "moved away and back"])
+def test_a_file_that_a_rewind_found_gone_overlaps_with_what_it_brought_before(version: str) -> None:
+    landed, new = file(1, 1, "a.csv"), file(2, 1, "a.csv", version)
+    gone = replace(landed, key=replace(landed.key, generation=2))
+    states = [*done(landed), replace(state_of(gone, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", GONE)), *done(new)]
+    assert overlapping([new], History.of(states, landed_keys([landed, gone]))) == {new.key}
 
 
 def test_the_refresh_is_in_the_predicate_and_survives_it() -> None:

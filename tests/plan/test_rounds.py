@@ -290,6 +290,18 @@ def test_a_file_is_read_once_in_each_version(mode: str, read_again: list[str]) -
     assert [span.path for span in spans if isinstance(span, OneFile)] == read_again
 
 
+def test_a_file_that_a_full_refresh_did_not_find_is_read_when_it_is_back() -> None:
+    spec = spec_of(incremental=None)
+    first = make_plan([facts_of(spec, survey=files(("a", "1"), ("b", "1")))]).new_chunks
+    states = tuple(state_of(chunk, ChunkStatus.DONE) for chunk in first)
+    table = {"known": states, "landed": landed_keys(first), "survey": files(("a", "1"))}
+    anew = make_plan([facts_of(spec, is_full_refresh=True, **table)]).new_chunks
+    known = (*states, *(state_of(chunk, ChunkStatus.DONE) for chunk in anew))
+    table = {"known": known, "landed": landed_keys([*first, *anew]), "survey": files(("a", "1"), ("b", "1"))}
+    then = make_plan([facts_of(spec, **table)]).new_chunks
+    assert [from_json(chunk.predicate).span for chunk in then] == [OneFile("b", "1")]
+
+
 def test_files_are_not_cut_by_a_window() -> None:
     survey = replace(files(("a", "1"), ("b", "1")), low=NOW - timedelta(days=9), high=NOW)
     chunks = make_plan([facts_of(spec_of(backfill={"window": "1d"}), kind="timestamp", survey=survey)]).new_chunks

@@ -9,6 +9,9 @@ import pytest
 from hakiri.catalog.sqlite import SqliteCatalog
 from hakiri.errors import RewindUnfit, WindowMismatch
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkStatus, Seal, TableKey, Window
+from hakiri.model.span import WholeTable
+from hakiri.plan.reading import Reading, to_json, window_of
+from hakiri.plan.rounds import chunk_name
 from hakiri.run.rewind import parse_window, rewind
 from hakiri.spec.pipeline import PipelineSpec
 
@@ -25,11 +28,23 @@ def catalog(catalog: SqliteCatalog) -> SqliteCatalog:
     """Two days that have landed."""
     days = [parse_window(f"2026-01-0{day}", f"2026-01-0{day + 1}") for day in (1, 2)]
     names = [ChunkKey("shop", "orders", f"0001-0000{day}") for day in (1, 2)]
-    catalog.add_chunks([Chunk(key, day, window) for day, (key, window) in enumerate(zip(names, days, strict=True))])
-    for lease in catalog.claim("shop", node="n1", limit=2):
-        catalog.complete(lease, Seal("folder", 1, 10, "f"))
-    catalog.finish_landing(catalog.reserve_landing(TABLE, names, node="n1"), version=0)
+    predicate = to_json(Reading(WholeTable()))
+    chunks = [Chunk(key, day, window, predicate) for day, (key, window) in enumerate(zip(names, days, strict=True))]
+    land(catalog, TABLE, chunks)
     return catalog
+
+
+def land(catalog: SqliteCatalog, table: TableKey, chunks: list[Chunk]) -> None:
+    catalog.add_chunks(chunks)
+    for lease in catalog.claim("shop", node="n1", limit=len(chunks)):
+        catalog.complete(lease, Seal("folder", 1, 10, "f"))
+    landing = catalog.reserve_landing(table, [chunk.key for chunk in chunks], node="n1")
+    catalog.finish_landing(landing, version=0)
+
+
+def whole(table: str, number: int, reading: Reading) -> Chunk:
+    """A round of one chunk."""
+    return Chunk(ChunkKey("shop", table, chunk_name(number, 1)), number, window_of(reading, "seen"), to_json(reading))
 
 
 def test_only_the_window_is_read_again_and_the_reason_is_kept(catalog: SqliteCatalog) -> None:
@@ -61,7 +76,27 @@ def test_what_would_bring_nothing_is_refused_before_anything_is_written(
     assert catalog.chunks(TABLE, [ChunkStatus.PENDING]) == ()
 
 
-@pytest.mark.parametrize(("low", "high"), [("soon", ""), ("2026-02-01", "2026-01-01"), ("1", "2026-01-01")])
+@pytest.mark.parametrize("more", [{"reason": ""}, {"table": "odrers"}], ids=str)
+def test_it_is_refused_also_where_nothing_has_been_read_yet(more: dict[str, str]) -> None:
+    assert rewind(None, spec(), Window(), reason="why", by="ada") == []
+    with pytest.raises(RewindUnfit):
+        rewind(None, spec(), Window(), **{"reason": "why", "by": "ada", **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        ("soon", ""),
+        ("2026-02-01", "2026-01-01"),
+        ("1", "2026-01-01"),
+        ("--5", ""),
+        ("-", ""),
+        ("9" * 5_000, ""),
+        ("0001-01-01T00:00:00+05:00", ""),
+        ("", "9999-12-31T23:00:00-05:00"),
+    ],
+    ids=lambda text: text[:30],
+)
 def test_a_window_that_is_none_is_refused(low: str, high: str) -> None:
     with pytest.raises(RewindUnfit):
         parse_window(low, high)
@@ -71,3 +106,29 @@ def test_a_window_of_numbers_over_instants_is_told(catalog: SqliteCatalog) -> No
     with pytest.raises(WindowMismatch):
         rewind(catalog, spec(), parse_window("1", "5"), table="orders", reason="why", by="ada")
     assert parse_window("-5", "") == Window(-5, None)
+
+
+def test_no_table_is_rewound_when_the_window_fits_the_cursor_of_one_alone(catalog: SqliteCatalog) -> None:
+    land(catalog, TableKey("shop", "others"), [whole("others", 1, Reading(WholeTable(), since=1))])
+    with pytest.raises(WindowMismatch):
+        rewind(catalog, spec(), parse_window("2026-01-01", "2026-01-03"), reason="why", by="ada")
+    assert catalog.chunks(TABLE, [ChunkStatus.PENDING]) == ()
+
+
+def land_rounds(catalog: SqliteCatalog, *, refreshed: int = 0) -> None:
+    """Four rounds of the other table, each open at the top."""
+    for number, since in enumerate((None, 5, 9, 12), 1):
+        reading = Reading(WholeTable(), since, replaces=number == refreshed)
+        land(catalog, TableKey("shop", "others"), [whole("others", number, reading)])
+
+
+def test_a_narrow_window_does_not_take_every_round_before_it(catalog: SqliteCatalog) -> None:
+    land_rounds(catalog)
+    (found,) = rewind(catalog, spec(), Window(6, 8), table="others", reason="why", by="ada")
+    assert [key.chunk for key in found.chunks] == ["0002-00001"]
+
+
+def test_a_rewind_ends_at_the_last_full_refresh(catalog: SqliteCatalog) -> None:
+    land_rounds(catalog, refreshed=3)
+    (found,) = rewind(catalog, spec(), Window(), table="others", reason="why", by="ada")
+    assert [key.chunk for key in found.chunks] == ["0003-00001", "0004-00001"]

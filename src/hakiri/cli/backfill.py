@@ -39,7 +39,7 @@ def rewind(
     found = workplace(settings).read()
     spec, window = find_pipeline(found, name).spec, parse_window(low, high)
     with existing_catalog(settings, found) as catalog:
-        done = rewind_pipeline(catalog, spec, window, table=table, reason=reason, by=who()) if catalog else []
+        done = rewind_pipeline(catalog, spec, window, table=table, reason=reason, by=who())
     if as_json:
         say_json([{"table": one.table.table, "chunks": [key.chunk for key in one.chunks]} for one in done])
         return

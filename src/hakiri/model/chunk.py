@@ -56,6 +56,12 @@ class Window:
         """Whether some cursor value lies in both."""
         return _before(self.lower, other.upper) and _before(other.lower, self.upper)
 
+    def under(self, edge: Bound | None) -> Window | None:
+        """What of it lies below an edge; None where nothing does."""
+        is_under = edge is None or (self.upper is not None and _before(self.upper, edge))
+        rest = self if is_under else Window(self.lower, edge)
+        return rest if _before(rest.lower, rest.upper) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:

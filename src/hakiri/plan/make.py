@@ -124,14 +124,9 @@ def _unread(
     What was there before the last full refresh is not there any more, and what was gone when it was to be read is not
     read.
     """
-    readings = [(round_of(state.chunk.key.chunk), from_json(state.chunk.predicate), state) for state in history.chunks]
-    refreshed = max((number for number, reading, _ in readings if reading.replaces), default=0)
-    since = history.last_round if pipeline.is_replacing(table) else refreshed
-    read = {
-        reading.span
-        for number, reading, state in readings
-        if number >= since and not (state.seal and state.seal.is_gone)
-    }
+    since = history.last_round if pipeline.is_replacing(table) else history.refreshed
+    there = (state for state in history.since(since) if not (state.seal and state.seal.is_gone))
+    read = {from_json(state.chunk.predicate).span for state in there}
     if pipeline.is_replacing(table):
         return () if read == {portion.reading.span for portion in found} else found
     return tuple(portion for portion in found if portion.reading.span not in read)

@@ -74,8 +74,27 @@ def window_of(reading: Reading, column: str | None) -> Window:
     inner = reading.span.within if isinstance(reading.span, Partition) else reading.span
     if isinstance(inner, KeyRange) and inner.columns == (column,):
         low, high = inner.low, inner.high
-    edges = [_edge(value, up=False) for value in (*(low or ()), reading.since) if value is not None]
-    return Window(_greatest(edges), _edge(high[0], up=True) if high else None)
+    edges = [edge(value, up=False) for value in (*(low or ()), reading.since) if value is not None]
+    return Window(_greatest(edges), edge(high[0], up=True) if high else None)
+
+
+def edge(value: KeyValue, *, up: bool) -> Bound | None:
+    """The bound at a cursor value, or the next one on the way; None for a value that has none, as a text has not."""
+    match value:
+        case bool():
+            return None
+        case int():
+            return value
+        case Decimal() if value.is_finite() and value.adjusted() < _MAX_DIGITS:
+            return int(value.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR))
+        case float() if isfinite(value):
+            return ceil(value) if up else floor(value)
+        case datetime():
+            return to_text(value if value.tzinfo else value.replace(tzinfo=UTC))
+        case date():
+            return to_text(datetime(value.year, value.month, value.day, tzinfo=UTC))
+        case _:
+            return None
 
 
 def _plain(value: KeyValue | None) -> list[str] | None:
@@ -94,21 +113,3 @@ def _greatest(edges: list[Bound | None]) -> Bound | None:
     numbers = [edge for edge in edges if isinstance(edge, int)]
     texts = [edge for edge in edges if isinstance(edge, str)]
     return max(numbers) if numbers else max(texts, default=None)
-
-
-def _edge(value: KeyValue, *, up: bool) -> Bound | None:
-    match value:
-        case bool():
-            return None
-        case int():
-            return value
-        case Decimal() if value.is_finite() and value.adjusted() < _MAX_DIGITS:
-            return int(value.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR))
-        case float() if isfinite(value):
-            return ceil(value) if up else floor(value)
-        case datetime():
-            return to_text(value if value.tzinfo else value.replace(tzinfo=UTC))
-        case date():
-            return to_text(datetime(value.year, value.month, value.day, tzinfo=UTC))
-        case _:
-            return None

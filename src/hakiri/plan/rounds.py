@@ -50,6 +50,16 @@ class History:
         return max(map(round_of, (*planned, *(key.chunk for key in self.landed))), default=0)
 
     @property
+    def refreshed(self) -> int:
+        """The round of the last full refresh; 0 without one."""
+        anew = (state.chunk for state in self.chunks if from_json(state.chunk.predicate).replaces)
+        return max((round_of(chunk.key.chunk) for chunk in anew), default=0)
+
+    def since(self, number: int) -> tuple[ChunkState, ...]:
+        """The chunks of this round and of later ones."""
+        return tuple(state for state in self.chunks if round_of(state.chunk.key.chunk) >= number)
+
+    @property
     def is_begun(self) -> bool:
         return bool(self.chunks or self.landed)
 

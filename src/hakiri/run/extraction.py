@@ -87,8 +87,8 @@ class Extraction:
             is_untouched = not (writer.staged_rows or writer.set_aside_rows)
             if not (isinstance(self.read.span, OneFile) and is_untouched):
                 raise
-            # This version of the file is not there, so there is nothing of it to read; whatever comes to be there,
-            # this version again included, has not been read by any chunk, and a later round reads it.
+            # This version of the file is not there, so there is nothing of it to read. Whatever comes to be there, this
+            # version again included, a later round reads; what a landed generation brought of it is left out then.
             return self._conduct(None, writer), True
 
     def _conduct(self, connector: Connector | None, writer: AttemptWriter) -> Extracted:

@@ -106,6 +106,11 @@ def landed_chunks(catalog: Catalog, table: TableKey) -> frozenset[ChunkKey]:
     return frozenset(key for one in landings if one.status is LandingStatus.LANDED for key in one.chunks)
 
 
+def history_of(catalog: Catalog, table: TableKey) -> History:
+    """What has been planned for the table, and what of it has landed."""
+    return History.of(catalog.chunks(table), landed_chunks(catalog, table))
+
+
 def _table(
     spec: PipelineSpec, table: TableSpec, facts: TableFacts, catalog: Catalog | None, is_full_refresh: bool
 ) -> TableFacts:

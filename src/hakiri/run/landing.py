@@ -37,7 +37,7 @@ from hakiri.plan.overlap import overlapping
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, cursor_after
 from hakiri.run.errand import Errand
-from hakiri.run.gather import landed_chunks
+from hakiri.run.gather import history_of, landed_chunks
 from hakiri.run.history import Decision, last_decision
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind
@@ -168,7 +168,7 @@ class TableLander:
         )
 
     def _history(self) -> History:
-        return History.of(self._catalog.chunks(self._key), landed_chunks(self._catalog, self._key))
+        return history_of(self._catalog, self._key)
 
     def _reserve(self, chunks: Sequence[ChunkKey], holder: str) -> Landing:
         equipment = self._errand.equipment

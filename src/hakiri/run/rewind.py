@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -9,11 +10,14 @@ from hakiri.catalog.port import Catalog
 from hakiri.errors import RewindUnfit, WindowMismatch
 from hakiri.model.chunk import Bound, ChunkKey, TableKey, Window
 from hakiri.model.instants import to_text
+from hakiri.plan.reread import chunks_to_reread
+from hakiri.run.gather import history_of
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 REREAD = (LoadMode.APPEND, LoadMode.UPSERT, LoadMode.CDC_MIRROR)
 """The modes that take rows again: others exchange the table, or pass over what is below their watermark."""
+_WHOLE_NUMBER = re.compile("-?[0-9]{1,100}")  # far more digits than a cursor has, and no more than Python reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,12 @@ def parse_window(low: str, high: str) -> Window:
 
 
 def rewind(
-    catalog: Catalog, spec: PipelineSpec, window: Window, *, table: str | None = None, reason: str, by: str
+    catalog: Catalog | None, spec: PipelineSpec, window: Window, *, table: str | None = None, reason: str, by: str
 ) -> list[Rewound]:
-    """Let the next run read every chunk again that meets the window; the reason is kept with each of them.
+    """Let the next run read the window again, by the chunks that read it; the reason is kept with each of them.
 
-    A repeat finds them waiting, and changes nothing. Raises RewindUnfit, before anything is written; WindowMismatch.
+    A repeat finds them waiting, and changes nothing; without a catalog nothing has been read yet. Raises RewindUnfit
+    and WindowMismatch, before anything is written.
     """
     if not reason.strip():
         raise RewindUnfit(asked=spec.id, reason="nobody would know why")
@@ -50,8 +55,13 @@ def rewind(
         raise RewindUnfit(asked=f"{spec.id}/{table}", reason="the pipeline has no such table")
     for one in tables:
         _require_rereadable(spec, one)
+    if catalog is None:
+        return []
     keys = [TableKey(spec.id, one.name) for one in tables]
-    return [Rewound(key, catalog.rewind(key, window, f"{reason.strip()} ({by})")) for key in keys]
+    # All tables first: the window may have no order with the cursor of the last one.
+    chosen = [(key, chunks_to_reread(history_of(catalog, key), window)) for key in keys]
+    why = f"{reason.strip()} ({by})"
+    return [Rewound(key, catalog.rewind(key, window, why, only=chunks)) for key, chunks in chosen]
 
 
 def _require_rereadable(spec: PipelineSpec, table: TableSpec) -> None:
@@ -65,10 +75,12 @@ def _require_rereadable(spec: PipelineSpec, table: TableSpec) -> None:
 def _bound(text: str) -> Bound | None:
     if not text:
         return None
-    if text.lstrip("-").isdecimal():
+    if _WHOLE_NUMBER.fullmatch(text):
         return int(text)
     try:
         instant = datetime.fromisoformat(text)
+        return to_text(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
     except ValueError as wrong:
         raise RewindUnfit(asked=text, reason="it is neither a whole number nor a day or an instant") from wrong
-    return to_text(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
+    except OverflowError as far:
+        raise RewindUnfit(asked=text, reason="in UTC it lies outside the years 1 to 9999") from far
