@@ -56,7 +56,12 @@ def day(stand: Stand, shop: SqliteShop, low: int, high: int) -> None:
     assert stand.apply()["shop"].errors == ()
 
 
-@pytest.mark.parametrize("mode", MODES)
+ALWAYS = ("append", "truncate", MIRROR)
+"""One that adopts files, one that exchanges rows, one with a table beside it; `-m exhaustive` runs the others."""
+EACH = [pytest.param(mode, marks=[] if mode in ALWAYS else [pytest.mark.exhaustive]) for mode in MODES]
+
+
+@pytest.mark.parametrize("mode", EACH)
 def test_maintenance_leaves_every_row_and_every_later_landing_as_they_would_be(
     make_stand: MakeStand, mode: str
 ) -> None:
@@ -84,7 +89,9 @@ def test_maintenance_leaves_every_row_and_every_later_landing_as_they_would_be(
     assert before.to_pyarrow_dataset().count_rows() == expected.total(), "time travel within the retention"
 
     (rules,) = wiring.broken_rules(stand.settings, stand.project()).values()
-    assert sum(rules.values()) == len({row for state in states for row in state if row[1] is None})
+    rejected = [row for state in states for row in state if row[1] is None]
+    is_read_whole = mode in ("truncate", "blue_green")  # then each load rejects what it finds, again
+    assert sum(rules.values()) == len(rejected if is_read_whole else set(rejected))
 
     for name in folders(stand):
         grow_old(stand.folder(name))
