@@ -30,6 +30,7 @@ from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.model.view import View
+from hakiri.plan.modes import MERGING
 from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline
@@ -37,7 +38,6 @@ from hakiri.run.node import Node
 from hakiri.run.query import table_targets
 from hakiri.run.surroundings import looks_around
 from hakiri.settings import Settings
-from hakiri.spec.load import LoadMode
 from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, EngineSection
@@ -259,7 +259,7 @@ def broken_rules(settings: Settings, project: Project) -> dict[str, dict[str, in
         spec.quarantine_name(table): quarantine_of((where := place(project, spec, table)).target, where.quarantine)
         for spec, table in pairs
     }
-    spark = lambda: open_session(engine_settings(settings, project))  # noqa: E731 asked for where it is needed
+    spark = partial(open_session, engine_settings(settings, project))
     found = {name: count_rules(name, target, spark) for name, target in kept.items()}
     return {name: rules for name, rules in found.items() if rules}
 
@@ -491,9 +491,8 @@ def _say_source(settings: Settings, project: Project, spec: PipelineSpec) -> str
 
 def _merged(project: Project) -> list[str]:
     """The tables that landings are merged into."""
-    modes = (LoadMode.UPSERT, LoadMode.CDC_MIRROR)
     specs = [definition.spec for definition in project.pipelines.values()]
-    return [spec.landed_name(table) for spec in specs for table in spec.tables if spec.load_of(table).mode in modes]
+    return [spec.landed_name(table) for spec in specs for table in spec.tables if spec.load_of(table).mode in MERGING]
 
 
 def _say_merges(engine: EngineSettings, tables: Sequence[str]) -> str:

@@ -263,6 +263,8 @@ def _is_untouched(request: LandRequest, standing: Standing, table: _Table) -> bo
     # By its number, too: a table that was made anew counts its versions from 0 again.
     if request.carried is None or standing.number != request.carried.number:
         return False
+    if standing.version == request.carried.version:
+        return True
     since = [one for one in table.commits(since=request.carried.version) if one.version <= standing.version]
     return len(since) == standing.version - request.carried.version and all(one.keeps_rows for one in since)
 

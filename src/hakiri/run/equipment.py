@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import LEASE_SECONDS, Catalog
 from hakiri.extract.connectors.port import Connector
-from hakiri.land.target import Target
+from hakiri.land.target import Target, quarantine_of, tombstones_of
 from hakiri.model.clock import Clock
 from hakiri.run.node import Node
+from hakiri.spec.feed import feed_load
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.port import Files
 
@@ -33,6 +34,13 @@ class Place:
     """What lies there."""
     quarantine: Target | None = None
     """The table for rows set aside, where the manifest names one."""
+
+    def beside(self, spec: PipelineSpec, table: TableSpec) -> dict[str, Target]:
+        """What is kept beside the table for good, by name: rows set aside, and what a mirror remembers."""
+        found = {spec.quarantine_name(table): quarantine_of(self.target, self.quarantine)}
+        if feed_load(spec, table) is not None:
+            found[f"{spec.landed_name(table)}_tombstones"] = tombstones_of(self.target)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

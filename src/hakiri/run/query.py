@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 
 from hakiri.catalog.port import Catalog
-from hakiri.land.target import PathTarget, Target, quarantine_of, sql_name, tombstones_of
+from hakiri.land.target import PathTarget, Target, sql_name
 from hakiri.model.answer import Answer
 from hakiri.model.view import View
 from hakiri.run.equipment import Place
 from hakiri.run.views import made_views
-from hakiri.spec.feed import feed_load
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.read import Project
 
@@ -53,11 +52,8 @@ def table_targets(
     found: dict[str, Target] = {}
     for spec in pipelines:
         for table in spec.tables:
-            where, name = place(spec, table), spec.landed_name(table)
-            aside = quarantine_of(where.target, where.quarantine)
-            found |= {name: where.target, spec.quarantine_name(table): aside}
-            if feed_load(spec, table) is not None:
-                found[f"{name}_tombstones"] = tombstones_of(where.target)
+            where = place(spec, table)
+            found |= {spec.landed_name(table): where.target, **where.beside(spec, table)}
     return found
 
 

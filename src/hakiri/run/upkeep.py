@@ -5,7 +5,7 @@ What is read in which order, and why, is docs/adr/0100.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,13 +16,12 @@ from hakiri.errors import HakiriError, RetentionUnfit, as_json
 from hakiri.land.build import BUILDS, build_number
 from hakiri.land.compact import compact
 from hakiri.land.named_upkeep import is_there, optimize_named, vacuum_named
-from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of, tombstones_of
+from hakiri.land.target import NamedTarget, PathTarget, Target
 from hakiri.land.vacuum import is_table, list_unneeded, remove
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.run.equipment import Place
 from hakiri.run.gc import chunk_folder, parse_retention, sweep_table
-from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import MANIFEST, RUNS, attempt_of
 from hakiri.stage.port import Entry, Files
@@ -122,8 +121,8 @@ def maintain(upkeep: Upkeep, pipelines: Iterable[PipelineSpec]) -> Maintained:
     """
     specs = tuple(pipelines)
     landed = [(spec, table) for spec in specs for table in spec.tables]
-    beside = {name: target for spec, table in landed for name, target in _beside(upkeep, spec, table)}
-    others = {**beside, **upkeep.views}
+    beside = (upkeep.place(spec, table).beside(spec, table) for spec, table in landed)
+    others = {**{name: target for one in beside for name, target in one.items()}, **upkeep.views}
     looked_at = (
         *(_guarded(spec.landed_name(table), partial(_tend_landed, upkeep, spec, table)) for spec, table in landed),
         *(_guarded(name, partial(_tend, upkeep, name, target)) for name, target in others.items()),
@@ -137,14 +136,6 @@ def maintain(upkeep: Upkeep, pipelines: Iterable[PipelineSpec]) -> Maintained:
     except HakiriError as error:
         return Maintained(tables, errors=(error,))
     return Maintained(tables, archived)
-
-
-def _beside(upkeep: Upkeep, spec: PipelineSpec, table: TableSpec) -> Iterator[tuple[str, Target]]:
-    """Where a table's rejected rows are, and what a mirror remembers."""
-    where = upkeep.place(spec, table)
-    yield spec.quarantine_name(table), quarantine_of(where.target, where.quarantine)
-    if spec.load_of(table).mode is LoadMode.CDC_MIRROR:
-        yield f"{spec.landed_name(table)}_tombstones", tombstones_of(where.target)
 
 
 def _guarded(name: str, tend: Callable[[], Tended | None]) -> Tended | None:
