@@ -135,7 +135,6 @@ HakiriError
 │   ├── LandingFailed            HK812  nothing was landed (retried)
 │   ├── MirrorUnfit              HK814  a table that is another kind of mirror than the manifest asks for, or none
 │   ├── TombstonesLost           HK815  what was deleted is no longer remembered
-│   ├── ComputeUnfit             HK816  a compute where no MERGE can carry the number of its landing
 │   ├── BuildTaken               HK818  where a table is to be built there is another
 │   ├── WatermarkMissing         HK819  a table whose rows cannot say how far it has come
 │   ├── LayoutUnfit              HK860  a table that cannot be laid out as declared
@@ -2173,22 +2172,6 @@ class KeyMissing(LandError):
 
     def help(self) -> str:
         return "name the table's `primary_key` or its `upsert_key` in the manifest"
-
-
-@dataclass(eq=False, kw_only=True)
-class ComputeUnfit(LandError):
-    """A MERGE on a compute where no statement can carry the number of its landing."""
-
-    code = "HK816"
-
-    def message(self) -> str:
-        return f"this compute takes no settings, so a MERGE into `{self.table}` could not be told from a repeat of it"
-
-    def help(self) -> str:
-        return (
-            "run the pipeline on a cluster of its own (`node_type` of the bundle): serverless compute lands every load "
-            "mode but `upsert` and `cdc_mirror`; what is staged is kept"
-        )
 
 
 @dataclass(eq=False, kw_only=True)

@@ -30,7 +30,6 @@ from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.session import SessionKind
 from hakiri.model.view import View
-from hakiri.plan.modes import MERGING
 from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline
@@ -445,8 +444,6 @@ def looks(settings: Settings, *, moved: Callable[[Project], Project] | None = No
         yield Look("spark settings", _raising(wrong))
         return
     yield from _looks_at_spark(engine, project.spec.context.tables if project else None)
-    if project and (merged := _merged(project)):
-        yield Look("merges", partial(_say_merges, engine, merged), needs=(f"spark: {STEPS[-1]}",))
 
 
 def _raising(wrong: HakiriError) -> Callable[[], str]:
@@ -487,19 +484,6 @@ def _say_source(settings: Settings, project: Project, spec: PipelineSpec) -> str
     source = connector(settings, project, spec)
     answers = [source.probe(source_table(spec, table)) for table in spec.tables]
     return "; ".join(dict.fromkeys(answers))
-
-
-def _merged(project: Project) -> list[str]:
-    """The tables that landings are merged into."""
-    specs = [definition.spec for definition in project.pipelines.values()]
-    return [spec.landed_name(table) for spec in specs for table in spec.tables if spec.load_of(table).mode in MERGING]
-
-
-def _say_merges(engine: EngineSettings, tables: Sequence[str]) -> str:
-    from hakiri.land.isolated import isolated, require_stamps
-
-    require_stamps(isolated(open_session(engine)), table=tables[0])
-    return f"can be told from their repeats, tables: {len(tables)}"
 
 
 def _say_java(engine: EngineSettings) -> str:

@@ -63,13 +63,6 @@ def test_an_invalid_project_does_not_keep_spark_from_being_looked_at(project: Pa
     assert "delta jars" in found
 
 
-def test_a_project_that_merges_has_the_compute_looked_at_for_it(project: Path, hakiri: Hakiri) -> None:
-    assert "merges" not in findings(hakiri)
-    told = PIPELINE.replace("[[pipeline]]", '[[pipeline]]\nload = { mode = "upsert", upsert_key = ["id"] }')
-    (project / "hakiri.toml").write_text(told)
-    assert findings(hakiri)["merges"] == ("not looked at", "needs spark: python")
-
-
 def test_a_reference_of_the_engine_that_leads_nowhere_is_a_finding(
     project: Path, hakiri: Hakiri, monkeypatch: pytest.MonkeyPatch
 ) -> None:

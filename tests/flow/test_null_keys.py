@@ -31,20 +31,23 @@ def test_rows_without_a_key_are_rejected_unless_they_are_to_be_set_aside(
     stand = make_stand({"pipelines/events.toml": EVENTS})
     folder = stand.root / "data/events"
     folder.mkdir(parents=True)
-    (folder / "1.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    (folder / "1.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS) + "no row\n")
     (error,) = stand.apply()["events"].errors
     assert isinstance(error, NullKeys)
     assert error.rows == 3
-    assert not stand.folder("events").joinpath("_delta_log").exists()
+    for name in ("events", "events_quarantine"):
+        assert not stand.folder(name).joinpath("_delta_log").exists(), "a landing that is stopped leaves nothing"
     path = stand.root / "pipelines/events.toml"
     path.write_text(path.read_text().replace('"upsert"', '"upsert", null_keys = "quarantine"'))
     assert stand.apply()["events"].errors == (), "what was staged before is read again"
     assert stand.landed("events") == Rows([(1, "a", 1)])
     aside = pl.read_delta(str(stand.folder("events_quarantine")))
-    assert sorted(aside.select("rule_id", "column", "reason").rows()) == [
+    judged = aside.filter(pl.col("rule_id").is_not_null())
+    assert aside.height == judged.height + 1, "the line that is no row is kept once"
+    assert sorted(judged.select("rule_id", "column", "reason").rows()) == [
         ("null_key:id", "id", "is null, and rows are told apart by it"),
         ("null_key:id", "id", "is null, and rows are told apart by it"),
         ("null_key:part", "part", "is null, and rows are told apart by it"),
     ]
     (landed,) = [event.facts for event in stand.events if event.kind is EventKind.LANDED]
-    assert (landed["rows"], landed["quarantined"]) == (1, 3)
+    assert (landed["rows"], landed["quarantined"]) == (1, 4)

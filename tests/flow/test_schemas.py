@@ -158,6 +158,43 @@ def test_another_key_is_another_table_unless_every_row_is_read_anew(shop: Stand)
     assert shop.landed("orders") == Rows([(1, 10), (2, 20)])
 
 
+def test_another_key_of_an_upsert_is_another_table_too(make_stand: MakeStand) -> None:
+    stand = make_stand({"pipelines/events.toml": EVENTS.replace('"upsert"', '"upsert", upsert_key = "code"')})
+    put(stand, "1.jsonl", {"id": 1, "code": "a", "part": 1}, {"id": 2, "code": "b", "part": 1})
+    assert stand.apply()["events"].errors == ()
+    path = stand.root / "pipelines/events.toml"
+    path.write_text(path.read_text().replace('"code"', '"part"'))
+    put(stand, "2.jsonl", {"id": 3, "code": "c", "part": 1})
+    (error,) = stand.apply()["events"].errors
+    assert isinstance(error, KeyChanged)
+    assert (error.before, error.after) == ("code", "part")
+    assert stand.landed("events") == Rows([(1, "a", 1), (2, "b", 1)])
+    assert stand.apply(wish=Wish(is_full_refresh=True))["events"].errors == ()
+    (row,) = stand.landed("events")
+    assert row[2] == 1
+
+
+def test_a_strict_table_takes_no_column_that_only_its_rows_tell_of(make_stand: MakeStand) -> None:
+    """What a source describes is a sample; the rest is seen when it is read."""
+    stand = make_stand({"pipelines/events.toml": f'schema = "strict"\n{EVENTS}'})
+    put(stand, "1.jsonl", {"id": 1, "code": "a"})
+    assert stand.apply()["events"].errors == ()
+    rows: list[dict[str, object]] = [{"id": number, "code": "b"} for number in range(2, 1_500)]
+    put(stand, "2.jsonl", *rows, {"id": 1_500, "code": "b", "late": True})
+    with (stand.root / "data/events/2.jsonl").open("a") as file:
+        file.write("no row\n")
+    (error,) = stand.apply()["events"].errors
+    assert isinstance(error, SchemaDrift)
+    assert error.changes == ("+ late boolean",)
+    assert stand.landed("events") == Rows([(1, "a")])
+    assert not stand.folder("events_quarantine").exists(), "nothing is written"
+    path = stand.root / "pipelines/events.toml"
+    path.write_text(path.read_text().replace("strict", "evolve"))
+    result = stand.apply()["events"]
+    assert (result.errors, result.rows_read) == ((), 0), "what was staged lands as it is"
+    assert len(stand.landed("events")) == 1_500
+
+
 def test_a_strict_table_that_has_drifted_takes_nothing_and_the_others_go_on(shop: Stand) -> None:
     path = shop.root / "pipelines/shop.toml"
     path.write_text(f'schema = "strict"\n{path.read_text()}')

@@ -14,13 +14,17 @@ import pytest
 
 from hakiri.errors import MirrorUnfit, TombstonesLost
 from hakiri.land.lander import Outcome
+from hakiri.land.modes.cdc_mirror import cdc_mirror, with_mirrored
+from hakiri.land.reach import REACH
+from hakiri.land.recipe import Mirror
+from hakiri.land.staged_types import table_type
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.land.tombstones import farthest_op, land_tombstones
 from hakiri.model.change import HISTORY, OP_COLUMN, Op
 from hakiri.model.staged import Tally
 from hakiri.spec.load import LoadMode
 from land.feeds import CHANGES, MARKS, SPANS, Change, Feed, clear, current, delete, marked, put, versions
-from land.staging import Workshop, named, ordered
+from land.staging import Workshop, named, ordered, provenance
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -128,6 +132,12 @@ def test_a_table_of_another_kind_or_without_its_tombstones_takes_nothing(spark_w
     with pytest.raises(MirrorUnfit) as caught:
         Feed(spark_workshop, {"has_history": True}).land(put("a", 2))
     assert caught.value.columns == tuple(sorted(HISTORY))
+    wider = CHANGES.insert(3, pa.field("at", pa.int64()))
+    for ops in (["upsert"], ["upsert", "delete"]):
+        other = Feed(spark_workshop, {"sequence": ("at",)}, wider)
+        rows = [{"id": "b", "note": "n", "lsn": 2, "at": 2, OP_COLUMN: op} for op in ops]
+        with pytest.raises(MirrorUnfit, match="sequence_by"):
+            other.carry_out(other.request(spark_workshop.chunk(rows, schema=wider, cursor=None)))
     gone = Path(f"{spark_workshop.root}_tombstones")
     gone.rename(gone.with_name("elsewhere"))
     with pytest.raises(TombstonesLost, match="nobody knows any more what was deleted"):
@@ -190,3 +200,33 @@ def test_a_key_that_becomes_wider_is_the_same_key(spark_workshop: Workshop) -> N
     wide = replace(feed, schema=CHANGES.set(0, pa.field("id", pa.int64())))
     wide.land(Change(Op.UPSERT, 2, 7, "c"), Change(Op.UPSERT, 2, 9, "late"), Change(Op.UPSERT, 2, 1 << 40, "d"))
     assert feed.rows() == [(1 << 40, "d", 2), (7, "c", 2), (8, "b", 1)]
+
+
+def test_a_record_that_gets_another_field_is_the_same_column(spark_workshop: Workshop) -> None:
+    def schema(*fields: str) -> pa.Schema:
+        deep = pa.struct([(name, pa.int64()) for name in fields])
+        return CHANGES.set(1, pa.field("note", pa.list_(deep)))
+
+    def land(feed: Feed, *rows: tuple[str, Any, int]) -> None:
+        told = [{"id": key, "note": note, "lsn": lsn, OP_COLUMN: "upsert"} for key, note, lsn in rows]
+        request = feed.request(spark_workshop.chunk(told, schema=feed.schema, cursor=None))
+        spark_workshop.finish(request, feed.carry_out(request))
+
+    options = {"has_history": True}
+    land(Feed(spark_workshop, options, schema("x")), ("a", [{"x": 1}], 1), ("b", None, 1))
+    land(Feed(spark_workshop, options, schema("x", "y")), ("a", [{"x": 2, "y": 3}, None], 2))
+    assert spark_workshop.spark_rows("id", "note", "lsn", *SPANS) == [
+        ("a", [{"x": 1, "y": None}], 1, 2, False),
+        ("a", [{"x": 2, "y": 3}, None], 2, None, True),
+        ("b", None, 1, None, True),
+    ]
+
+
+@pytest.mark.parametrize(("brings", "is_bounded"), [(Op.UPSERT, True), (Op.DELETE, True), (Op.CLEAR, False)])
+def test_only_what_the_staged_keys_reach_is_read_unless_a_truncate_reaches_all(brings: Op, is_bounded: bool) -> None:
+    mirror = Mirror(key=("id",), sequence=("lsn",), tombstones="dead", brings=brings)
+    columns = with_mirrored(table_type(provenance(CHANGES), table="orders"), mirror)
+    steps = cdc_mirror("orders", columns, columns, mirror, is_exchange=False)
+    assert [one.field.name for one in steps.bounds] == (["id"] if is_bounded else [])
+    looks = [steps.merge, steps.instead, *(select for name, select in steps.before if name == "hakiri_judged")]
+    assert [select.count(REACH) for select in looks] == [1, 1, 2], "in the table and among the tombstones"

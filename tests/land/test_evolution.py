@@ -14,6 +14,7 @@ import pytest
 
 from hakiri.errors import RenameUnfit, SchemaIncompatible
 from hakiri.land.lander import Outcome, land
+from hakiri.land.layout import Layout
 from hakiri.land.target import sql_name
 from hakiri.spec.load import LoadMode
 from land.staging import Workshop, catalog_table
@@ -217,8 +218,9 @@ def test_a_table_of_a_catalog_evolves_in_every_mode(tmp_path: Path, spark: Spark
     narrow = pa.schema([("id", pa.int64()), ("n", pa.int32()), ("s", struct(x=pa.int32()))])
     wide = pa.schema([("id", pa.int64()), ("n", pa.int64()), ("s", struct(x=pa.int64(), y=pa.string()))])
     by_id: dict[str, Any] = {"mode": LoadMode.UPSERT, "key": ("id",)}
+    layout = Layout(cluster_by=("id",), comment="ours", properties=(("team.owner", "sales"),))
     with catalog_table(spark, "evolution_test.modes") as target:
-        shop = Workshop(tmp_path, lambda: spark, target)
+        shop = Workshop(tmp_path, lambda: spark, target, options={"layout": layout})
         shop.land(shop.chunk([{"id": key, "n": 1, "s": {"x": 1}} for key in (1, 2)], schema=narrow, cursor=None))
         rows = [{"id": key, "n": 2**40, "s": {"x": 2**40, "y": "y"}} for key in (2, 3)]
         shop.land(shop.chunk(rows, schema=wide, cursor=None), **by_id)
@@ -227,7 +229,12 @@ def test_a_table_of_a_catalog_evolves_in_every_mode(tmp_path: Path, spark: Spark
         texts = pa.schema([("id", pa.int64()), ("n", pa.string())])
         with pytest.raises(SchemaIncompatible, match=r"`n` .* is bigint and cannot take string \(x\)"):
             shop.land(shop.chunk([{"id": 4, "n": "x"}], schema=texts, cursor=None))
+        detail = spark.sql("DESCRIBE DETAIL evolution_test.modes").collect()[0]
         shop.land(shop.chunk([{"id": 4, "n": "x"}], schema=texts, cursor=None), accepted={"n": "string"})
+        rewritten = spark.sql("DESCRIBE DETAIL evolution_test.modes").collect()[0]
+        for kept in ("id", "description", "clusteringColumns", "properties"):
+            assert rewritten[kept] == detail[kept], "it is written anew, and is the same table"
+        assert rewritten["properties"].items() >= {("team.owner", "sales")}
         assert shop.spark_rows("id", "n") == [(1, "1"), (2, str(2**40)), (3, str(2**40)), (4, "x")]
         shop.land(
             shop.chunk([{"id": 5, "n": 2}], schema=narrow, cursor=None),

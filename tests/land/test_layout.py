@@ -14,12 +14,14 @@ from hakiri.land.lander import Outcome
 from hakiri.land.layout import Layout
 from hakiri.land.target import sql_name
 from hakiri.spec.load import LoadMode
+from land.feeds import Feed, delete, put
 from land.staging import ORDERS, Workshop, catalog_table, order
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BY_ID: dict[str, Any] = {"mode": LoadMode.UPSERT, "key": ("id",), "cursor": "seen"}
+BY_SEEN: dict[str, Any] = {"mode": LoadMode.INCREMENTAL_WATERMARK, "watermark": "seen", "key": ("id",)}
 SAID = Layout(
     comment="it's ours",
     properties=(("delta.dataSkippingNumIndexedCols", "8"), ("team.owner", "sales")),
@@ -59,6 +61,11 @@ def land_in_every_mode(shop: Workshop) -> None:
     assert shop.spark_rows() == [(9, "z", 9)]
     shop.land(shop.chunk([]), mode=LoadMode.TRUNCATE)
     assert shop.spark_rows() == []
+    shop.land_rows(order(5, "e", 5), order(6, None, 6), mode=LoadMode.BLUE_GREEN)
+    assert shop.spark_rows() == [(5, "e", 5), (6, None, 6)]
+    shop.land_rows(order(4, "late", 4), order(6, None, 6), order(7, "g", 7), **BY_SEEN)
+    assert shop.land(shop.chunk([]), **BY_SEEN).outcome is Outcome.RESTED
+    assert shop.spark_rows() == [(5, "e", 5), (6, None, 6), (7, "g", 7)]
 
 
 @pytest.mark.parametrize("layout", [PARTITIONED, CLUSTERED], ids=["partitioned", "clustered"])
@@ -78,6 +85,22 @@ def test_a_catalogs_table_is_laid_out_as_declared_and_takes_every_mode(
         shop = Workshop(tmp_path, lambda: spark, target, options={"layout": layout})
         land_in_every_mode(shop)
         assert found(shop) == own_spelling(layout)
+
+
+@pytest.mark.parametrize("layout", [PARTITIONED, CLUSTERED], ids=["partitioned", "clustered"])
+@pytest.mark.parametrize("is_named", [False, True], ids=["folder", "catalog"])
+def test_a_mirror_is_laid_out_as_declared_from_its_first_landing_on(
+    tmp_path: Path, spark: SparkSession, layout: Layout, is_named: bool
+) -> None:
+    feed_layout = replace(layout, cluster_by=("lsn", "ID") if layout.cluster_by else ())
+    with catalog_table(spark, "layout_test.feed") as target, catalog_table(spark, "layout_test.feed_tombstones"):
+        shop = Workshop(tmp_path / "orders", lambda: spark, target if is_named else None)
+        feed = Feed(shop)
+        feed.land(put("a", 1), put("b", 1), layout=feed_layout)
+        feed.land(put("b", 2, "B"), put("c", 2, "C"), delete("a", 3), layout=feed_layout)
+        assert feed.rows() == [("b", "B", 2), ("c", "C", 2)]
+        spelt = own_spelling(layout, deletion_vectors="" if is_named else "false")
+        assert found(shop) == replace(spelt, cluster_by=("lsn", "id") if layout.cluster_by else ())
 
 
 def own_spelling(layout: Layout, *, deletion_vectors: str = "") -> Layout:

@@ -60,3 +60,20 @@ def test_a_chunk_that_does_not_know_its_bounds_is_compared_with_the_whole_table(
     spark_workshop.land_rows(order(1, seen=5))
     unbounded = replace(spark_workshop.chunk([order(1, seen=5)]), cursor_low=None)
     assert spark_workshop.land(unbounded, **KEYED).outcome is Outcome.RESTED
+
+
+def test_rows_without_a_key_are_known_by_their_content_and_none_is_taken_for_another(spark_workshop: Workshop) -> None:
+    twin = order(None, "twin", 7)
+    spark_workshop.land_rows(order(1, seen=7), twin, order(None, "a", 7))
+    landed = spark_workshop.land_rows(
+        order(1, seen=7), twin, twin, order(None, "a", 7), order(None, "b", 7), order(None, "c", 8), **KEYED
+    )
+    assert landed.tally == Tally(read=6, staged=3, deduplicated=3)
+    assert spark_workshop.rows("id", "note") == [
+        (1, "new"),
+        (None, "a"),
+        (None, "b"),
+        (None, "c"),
+        (None, "twin"),
+        (None, "twin"),
+    ]

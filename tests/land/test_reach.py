@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from hakiri.land.reach import FEW, Bound, asked, bounds, reach
 from hakiri.land.staged_types import table_type
 from hakiri.spec.load import LoadMode
 from land.staging import Workshop
+from land.strict import StrictSession
 
 ROWS, FILES = 100, 5
 KEY = pa.schema(
@@ -48,8 +50,10 @@ def row(number: int, note: str) -> dict[str, Any]:
     }
 
 
-def test_every_kind_of_key_is_found_again_through_cut_statistics(spark_workshop: Workshop) -> None:
+@pytest.mark.parametrize("compute", [lambda spark: spark, StrictSession], ids=["merged", "replaced"])
+def test_every_kind_of_key_is_found_again_through_cut_statistics(spark_workshop: Workshop, compute: Any) -> None:
     shop, size = spark_workshop, ROWS // FILES
+    shop.spark = partial(compute, shop.spark())
     shop.land(*(
         shop.chunk([row(number, "old") for number in range(start, start + size)], schema=SCHEMA, cursor=None)
         for start in range(0, ROWS, size)

@@ -174,3 +174,11 @@ def test_another_writer_between_the_look_and_the_commit_is_measured_too(
     assert (landed.tally.staged, landed.tally.filtered) == (1, 1)
     assert spark_workshop.rows("id") == [(1,), (3,), (9,)]
     assert DeltaTable(spark_workshop.root).version() == 2
+
+
+def test_rows_without_a_key_are_no_versions_of_each_other(spark_workshop: Workshop) -> None:
+    spark_workshop.options |= KEYED
+    spark_workshop.land_rows(order(1, seen=7), order(None, "a", 7))
+    landed = spark_workshop.land_rows(order(None, "a", 7), order(None, "b", 7), order(None, "c", 7), order(1, seen=7))
+    assert landed.tally == Tally(read=4, staged=2, deduplicated=2)
+    assert spark_workshop.rows("id", "note") == [(1, "new"), (None, "a"), (None, "b"), (None, "c")]

@@ -11,6 +11,7 @@ from hakiri.errors import (
     MirrorUnfit,
     RenameUnfit,
     RowsUncounted,
+    SchemaDrift,
     SchemaIncompatible,
     WatermarkMissing,
 )
@@ -25,11 +26,12 @@ from hakiri.land.modes.upsert import upsert
 from hakiri.land.peek import sample
 from hakiri.land.recipe import MAPPED_NAMES, LandRequest, Mirror, Part, Recipe, Steps
 from hakiri.land.reconcile import Agreement, reconcile
+from hakiri.land.staged_files import count_keyless
 from hakiri.land.staged_types import table_type
 from hakiri.land.stamp import stamp_of
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, sql_name
-from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, needs_mapped_names
+from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, columns_of, needs_mapped_names
 from hakiri.model.change import DELETED_COLUMN, HISTORY, MIRRORED, OP_COLUMN
 from hakiri.model.key import KeyValue
 from hakiri.model.renamed import doubled, outdated
@@ -45,8 +47,8 @@ _WIDENING = ("delta.enableTypeWidening", "true")
 def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     """The recipe for this table at this version.
 
-    Raises SchemaIncompatible, TypeUnsupported, ColumnsCollide, RenameUnfit, LayoutUnfit, KeyMissing, WatermarkMissing,
-    MirrorUnfit, RowsUncounted or LandingTooLarge.
+    Raises SchemaIncompatible, SchemaDrift, TypeUnsupported, ColumnsCollide, RenameUnfit, LayoutUnfit, KeyMissing,
+    WatermarkMissing, MirrorUnfit, RowsUncounted, StagedFileUnfit or LandingTooLarge.
     """
     _require_whole(request)
     renames = {} if standing is None else _renames(request, standing.schema)
@@ -56,6 +58,7 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     stored = standing.schema if standing else None
     staged = [_staged(request, chunk) for chunk in request.chunks]
     agreement = _agree(request, stored, [_landed(request, one) for one in staged])
+    _require_still(request, stored, agreement.schema)
     seen = _seen(request, agreement.schema)
     steps = _steps(request, agreement.schema, standing)
     found = standing.layout if standing else None
@@ -128,6 +131,17 @@ def _agree(request: LandRequest, stored: Struct | None, staged: Sequence[Struct]
         raise
 
 
+def _require_still(request: LandRequest, stored: Struct | None, schema: Struct) -> None:
+    """A strict table has the columns that it had. Raises SchemaDrift."""
+    if stored is None or schema == stored or not request.is_strict:
+        return
+    before, after = dict(columns_of(stored)), dict(columns_of(schema))
+    changes = [f"~ {name} {before[name]} -> {kind}" for name, kind in after.items() if before.get(name, kind) != kind]
+    changes += [f"+ {name} {kind}" for name, kind in after.items() if name not in before]
+    table = request.landing.table
+    raise SchemaDrift(pipeline=table.pipeline, table=table.table, changes=tuple(changes))
+
+
 def _landed(request: LandRequest, staged: Struct) -> Struct:
     """What a chunk's columns become in the table: of changes, what a mirror makes of them."""
     if request.mirror is None:
@@ -164,7 +178,7 @@ def _require_whole(request: LandRequest) -> None:
 def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> Steps:
     name, stored = sql_name(request.target), None if standing is None else standing.schema
     if request.mirror is not None:
-        return _mirror_steps(request, request.mirror, schema, stored)
+        return _mirror_steps(request, request.mirror, schema, standing)
     match request.mode:
         case LoadMode.APPEND:
             return append(name, schema, stored, _overlap(request, schema))
@@ -179,7 +193,7 @@ def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> S
         case LoadMode.INCREMENTAL_WATERMARK:
             watermark = _watermark(request, schema, standing)
             _require_columns(request, schema)
-            overlap = Overlap(request.key, watermark.name, _floor(request.chunks))
+            overlap = _overlapping(request, watermark.name)
             return incremental_watermark(name, schema, stored, watermark=watermark, overlap=overlap)
         case LoadMode.UPSERT:
             _require_key(request, schema, stored)
@@ -201,8 +215,9 @@ def _watermark(request: LandRequest, schema: Struct, standing: Standing | None) 
     return field
 
 
-def _mirror_steps(request: LandRequest, mirror: Mirror, schema: Struct, stored: Struct | None) -> Steps:
+def _mirror_steps(request: LandRequest, mirror: Mirror, schema: Struct, standing: Standing | None) -> Steps:
     name, table = sql_name(request.target), request.landing.table.table
+    stored, parts = (standing.schema, standing.layout.partition_by) if standing else (None, ())
     is_exchange = request.mode is LoadMode.TRUNCATE
     if missing := tuple(one for one in (*mirror.key, *mirror.sequence) if schema.find(one) is None):
         raise KeyMissing(table=table, columns=missing)
@@ -211,7 +226,7 @@ def _mirror_steps(request: LandRequest, mirror: Mirror, schema: Struct, stored: 
     wanted = {DELETED_COLUMN} if mirror.is_soft else set(HISTORY) if mirror.has_history else set()
     if stored is not None and (strange := _strange(stored, {*wanted, *mirror.sequence}, is_exchange=is_exchange)):
         raise MirrorUnfit(table=table, columns=strange)
-    return cdc_mirror(name, schema, stored, mirror, is_exchange=is_exchange)
+    return cdc_mirror(name, schema, stored, mirror, is_exchange=is_exchange, partition_by=parts)
 
 
 def _strange(stored: Struct, wanted: set[str], *, is_exchange: bool) -> tuple[str, ...]:
@@ -225,7 +240,12 @@ def _overlap(request: LandRequest, schema: Struct) -> Overlap | None:
     if not request.removes_overlap:
         return None
     _require_columns(request, schema)
-    return Overlap(key=request.key, cursor=_present(request.cursor, schema), floor=_floor(request.chunks))
+    return _overlapping(request, _present(request.cursor, schema))
+
+
+def _overlapping(request: LandRequest, cursor: str | None) -> Overlap:
+    has_keyless = bool(request.key and cursor and count_keyless(request))
+    return Overlap(request.key, cursor, _floor(request.chunks), has_keyless=has_keyless)
 
 
 def _floor(chunks: tuple[StagedChunk, ...]) -> KeyValue | None:

@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 from deltalake import QueryBuilder
 from deltalake.exceptions import DeltaError
 
-from hakiri.errors import StagedFileUnfit, TableNotLanded, TableUnreadable, WatermarkMissing
+from hakiri.errors import TableNotLanded, TableUnreadable, WatermarkMissing
 from hakiri.land.desk import open_table
 from hakiri.land.isolated import isolated
 from hakiri.land.peek import files_at
 from hakiri.land.said import is_missing, translating
 from hakiri.land.sql import column
+from hakiri.land.staged_files import reading
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.land.types import Field, Struct, Type, from_delta, is_real
 from hakiri.model.key import KeyValue
@@ -74,16 +75,12 @@ def count_unmarked(table: str, root: str, files: Iterable[StagedFile], wanted: s
 
 
 def _count(table: str, system: Any, folder: str, file: StagedFile, wanted: str) -> int:
-    try:
+    with reading(table, file):
         found = pq.ParquetFile(f"{folder}/{file.path}", filesystem=system)
         if wanted not in found.schema_arrow.names:
             return file.rows
         groups = range(found.num_row_groups)
         return sum(_empty(found.read_row_group(group, columns=[wanted]).column(0)) for group in groups)
-    except FileNotFoundError as error:
-        raise StagedFileUnfit(table=table, path=file.path, problem="missing") from error
-    except (pa.ArrowException, OSError) as error:
-        raise StagedFileUnfit(table=table, path=file.path, problem="not Parquet") from error
 
 
 def _empty(values: pa.ChunkedArray) -> int:

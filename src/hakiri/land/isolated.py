@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from hakiri.errors import ComputeUnfit, SessionFailed
+from hakiri.errors import SessionFailed
 from hakiri.land.stamp import Stamp, to_text
 from hakiri.model.session import close_at_exit
 from hakiri.model.staged import Tally
@@ -23,6 +23,9 @@ SETTINGS = {
     "spark.sql.caseSensitive": "false",
     # What was checked is what runs: `${...}` is text like any other.
     "spark.sql.variable.substitute": "false",
+    # Literals and names of ours are written as the parser reads them by itself.
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
     # Files hold days of the proleptic calendar, which is what every writer but an old Spark means.
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
@@ -68,12 +71,6 @@ def takes_stamps(session: SparkSession) -> bool:
         return False
     session.conf.unset(METADATA)
     return True
-
-
-def require_stamps(session: SparkSession, *, table: str) -> None:
-    """Return where a MERGE into the table can carry the number of its landing. Raises ComputeUnfit."""
-    if not takes_stamps(session):
-        raise ComputeUnfit(table=table)
 
 
 @contextmanager

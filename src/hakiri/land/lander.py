@@ -13,6 +13,7 @@ from hakiri.errors import (
     LandingFailed,
     LandingOutOfOrder,
     NotWritable,
+    NullKeys,
     SessionLost,
     TableContended,
     TableMovedBack,
@@ -26,6 +27,7 @@ from hakiri.land.history import Commit, landings_of
 from hakiri.land.recipe import Laid, LandRequest, Recipe
 from hakiri.land.rust import RustTable
 from hakiri.land.spark import SparkTable, translated
+from hakiri.land.staged_files import count_keyless
 from hakiri.land.stamp import Stamp, app_id
 from hakiri.land.standing import Standing, Turn, turn
 from hakiri.land.target import NamedTarget, PathTarget, Target, folder_of
@@ -67,6 +69,8 @@ class Landed:
     partition_by: tuple[str, ...] = ()
     trailing: int = 0
     """How many commits of ours lie right behind it."""
+    since: int = -1
+    """The version that the table had when it was looked at first; commits of ours before the rows lie behind it."""
 
 
 def _untried(_build: Target) -> None:
@@ -89,18 +93,42 @@ def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Tria
     return landed
 
 
+def judge(request: LandRequest, spark: Callable[[], SparkSession]) -> None:
+    """Return where nothing is known that would stop the landing; of the table, or beside it, nothing is touched.
+
+    Raises NullKeys, LandingOutOfOrder, TableMovedBack, and what `choose` raises.
+    """
+    needs_key = request.mode is LoadMode.UPSERT or request.keeps_latest
+    if needs_key and (keyless := count_keyless(request)):
+        raise NullKeys(table=request.landing.table.table, columns=request.key, rows=keyless)
+    if request.is_strict:
+        standing = find_table(request, spark)
+        if _turn(request, standing) is not Turn.REPLAY:
+            choose(request, standing)
+
+
+def _turn(request: LandRequest, standing: Standing | None) -> Turn:
+    return turn(
+        request.landing,
+        standing,
+        request.carried,
+        is_sparse=request.is_sparse,
+        accepts_loss=request.accepts_loss,
+    )
+
+
 def _land(
     request: LandRequest, table: RustTable | SparkTable, spark: Callable[[], SparkSession], trial: Trial
 ) -> Landed:
     landing, name = request.landing, app_id(request.project, request.landing.table)
     since = request.since
+    first: int | None = None
     is_shaped = False
     for _ in range(ATTEMPTS):
         standing = table.look(name, since)
-        is_turn = turn(
-            landing, standing, request.carried, is_sparse=request.is_sparse, accepts_loss=request.accepts_loss
-        )
-        if is_turn is Turn.REPLAY and standing:
+        version = standing.version if standing else -1
+        first = version if first is None else first
+        if _turn(request, standing) is Turn.REPLAY and standing:
             return replace(_replayed(request, table, since, standing), partition_by=standing.layout.partition_by)
         recipe = choose(request, standing)
         if recipe.needs_shaping and not is_shaped:
@@ -110,7 +138,7 @@ def _land(
             continue
         landed = _carry_out(request, recipe, standing, table, spark, trial)
         if landed is not None:
-            return replace(landed, partition_by=standing.layout.partition_by if standing else ())
+            return replace(landed, partition_by=standing.layout.partition_by if standing else (), since=first)
     raise TableContended(table=landing.table.table, number=landing.number)
 
 

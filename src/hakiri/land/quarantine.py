@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hakiri.errors import StagedFileUnfit
 from hakiri.land.lander import Landed, land
 from hakiri.land.layout import BARE
 from hakiri.land.peek import files_at
 from hakiri.land.recipe import LandRequest
+from hakiri.land.staged_files import reading
 from hakiri.land.target import Target, quarantine_of
 from hakiri.model.chunk import TableKey
 from hakiri.model.staged import StagedChunk, StagedFile, Tally
@@ -47,6 +47,7 @@ def land_quarantine(
             carried=None,
             removes_overlap=False,
             is_sparse=True,
+            is_strict=False,
             renamed={},
             layout=BARE,
             comment=f"Rows of {table.table} that were not landed, and why",
@@ -70,9 +71,5 @@ def _quarantined(request: LandRequest, chunk: StagedChunk) -> StagedChunk:
 
 def _schema(request: LandRequest, file: StagedFile) -> pa.Schema:
     files, folder = files_at(request.root)
-    try:
+    with reading(request.landing.table.table, file):
         return pq.read_schema(f"{folder}/{file.path}", filesystem=files)
-    except FileNotFoundError as error:
-        raise StagedFileUnfit(table=request.landing.table.table, path=file.path, problem="missing") from error
-    except (pa.ArrowException, OSError) as error:
-        raise StagedFileUnfit(table=request.landing.table.table, path=file.path, problem="not Parquet") from error

@@ -16,6 +16,9 @@ from hakiri.land.types import Decimal, Field, Simple, Struct
 REACH = "/* hakiri reach */ TRUE"
 """Stands in a mode's statements for the part of the table that is meant; as it is, for all of it."""
 
+EVERYWHERE = "TRUE"
+"""The reach of keys that bound nothing."""
+
 FEW = 64
 """Up to so many staged rows, each key is named; of more, the least and the greatest."""
 _MOST_LISTED = 1_000
@@ -50,13 +53,13 @@ def asked(bound: Bound, rows: int) -> str:
     return f"ARRAY(CAST(MIN({name}) AS STRING), CAST(MAX({name}) AS STRING))"
 
 
-def reach(found: Sequence[tuple[Bound, Sequence[str]]], rows: int) -> str:
-    """The condition on the table's row `t` that every row with a staged key meets."""
-    return " AND ".join(filter(None, (_condition(bound, values, rows) for bound, values in found))) or "TRUE"
+def reach(found: Sequence[tuple[Bound, Sequence[str]]], rows: int, *, of: str = "t") -> str:
+    """The condition on the table's row that every row with a staged key meets."""
+    return " AND ".join(filter(None, (_condition(bound, values, rows, of) for bound, values in found))) or EVERYWHERE
 
 
-def _condition(bound: Bound, values: Sequence[str], rows: int) -> str:
-    name, literals = column(bound.field.name, of="t"), [_literal(bound.field, value) for value in values]
+def _condition(bound: Bound, values: Sequence[str], rows: int, of: str) -> str:
+    name, literals = column(bound.field.name, of=of), [_literal(bound.field, value) for value in values]
     if not literals:
         return ""
     if bound.is_listed or rows <= FEW:

@@ -83,6 +83,8 @@ class LandRequest:
     """Whether some landings leave no commit here, as in a quarantine table."""
     accepted: Mapping[str, str] = field(default_factory=dict)
     """Columns whose types a person has accepted, with the type that may come."""
+    is_strict: bool = False
+    """Whether the table's columns have to stay as they are, but for what is declared."""
 
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Columns that have another name now, with their old ones."""
@@ -129,6 +131,8 @@ class Steps:
     """SELECT of the rows that land, out of STAGED and the table."""
     merge: str = ""
     """The statement that commits them, out of ROWS; none where they are added to the table's, or exchanged for them."""
+    instead: str = ""
+    """SELECT of what the part of the table within REACH holds after `merge`, where no statement can carry a number."""
     required: tuple[str, ...] = ()
     """Columns in which no staged row may be NULL."""
     bounds: tuple[Bound, ...] = ()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import reduce
+from functools import cached_property, reduce
 from math import ceil
 from typing import TYPE_CHECKING
 
 from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.build import Build, tidy_named
 from hakiri.land.history import Commit, describe_history
-from hakiri.land.isolated import isolated, require_stamps, stamped, stamping, takes_stamps
+from hakiri.land.isolated import isolated, stamped, stamping, takes_stamps
 from hakiri.land.layout import Layout
-from hakiri.land.reach import REACH, asked, reach
+from hakiri.land.reach import EVERYWHERE, REACH, asked, reach
 from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Laid, Part, Recipe
 from hakiri.land.said import is_missing, translating
 from hakiri.land.sql import DETAIL, column, listed, text
@@ -25,7 +25,7 @@ from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 CREATE = "CREATE TABLE {table} USING delta{comment} TBLPROPERTIES ({properties}) AS SELECT * FROM hakiri_rows"
 
@@ -73,7 +73,7 @@ class SparkTable:
         self._target = target
         self._name = sql_name(target)
         self._landing = landing
-        self._reach = "TRUE"
+        self._reach = self._place = EVERYWHERE
 
     def look(self, app_id: str, since: int) -> Standing | None:
         """The table as it is now, or None where there is none."""
@@ -117,11 +117,9 @@ class SparkTable:
     def stage(self, recipe: Recipe) -> Laid:
         """Lay the staged rows and those that land out as views, and count the latter.
 
-        Nothing of the table is touched. Raises ComputeUnfit, NullKeys or RowsUncounted.
+        Nothing of the table is touched. Raises NullKeys or RowsUncounted.
         """
         with translated(self._landing):
-            if recipe.steps.merge:
-                require_stamps(self._session, table=self._landing.table.table)
             staged = self._read(recipe)
             staged.createOrReplaceTempView(STAGED)
             late = self._count(recipe)
@@ -133,7 +131,7 @@ class SparkTable:
                 return Laid(recipe.rows)
             unmarked = watermark.unmarked if watermark else "FALSE"
             counted = self._session.sql(COUNT_LANDING.format(unmarked=unmarked)).collect()[0]
-            if recipe.steps.leaves_out and counted["found"] == recipe.rows:
+            if recipe.steps.leaves_out and counted["found"] == recipe.rows and self._takes_stamps:
                 staged.createOrReplaceTempView(ROWS)  # the table need not be asked twice which of them land
             return Laid(counted["found"], late, counted["unmarked"])
 
@@ -152,10 +150,12 @@ class SparkTable:
             if recipe.is_new:
                 self._create(recipe, tally)
             elif recipe.steps.exchanges:
-                return self._exchange(recipe, tally)
-            elif recipe.steps.merge and tally.staged:
+                return self._exchange(self._session.table(ROWS), recipe, tally)
+            elif recipe.steps.merge and tally.staged and self._takes_stamps:
                 with stamped(self._session, recipe.stamp, tally):
                     self._session.sql(recipe.steps.merge.replace(REACH, self._reach)).collect()
+            elif recipe.steps.merge and tally.staged:
+                return self._replace(recipe, tally)
             else:
                 self._add(recipe, tally)
             return 0
@@ -166,13 +166,25 @@ class SparkTable:
         rows = self._session.sql(NOTHING.format(columns=columns)) if recipe.steps.merge else self._session.table(ROWS)
         rows.writeTo(self._name).options(**EVOLVING, **stamping(recipe.stamp, tally)).append()
 
-    def _exchange(self, recipe: Recipe, tally: Tally) -> int:
+    def _exchange(self, rows: DataFrame, recipe: Recipe, tally: Tally) -> int:
         from pyspark.sql.functions import lit
 
         clusters = self._clusters()
-        rows = self._session.table(ROWS).writeTo(self._name)
-        rows.options(**EVOLVING, **stamping(recipe.stamp, tally)).overwrite(lit(True))
+        rows.writeTo(self._name).options(**EVOLVING, **stamping(recipe.stamp, tally)).overwrite(lit(True))
         return self._recluster(clusters)
+
+    def _replace(self, recipe: Recipe, tally: Tally) -> int:
+        """Write what a MERGE would come to in the place of the part that it would look at."""
+        rows = self._session.sql(recipe.steps.instead.replace(REACH, self._reach))
+        if self._place == EVERYWHERE:
+            return self._exchange(rows, recipe, tally)
+        options = {"replaceWhere": self._place, **EVOLVING, **stamping(recipe.stamp, tally)}
+        self._save(rows.write.format("delta").mode("overwrite").options(**options))
+        return 0
+
+    @cached_property
+    def _takes_stamps(self) -> bool:
+        return takes_stamps(self._session)
 
     def shape(self, recipe: Recipe) -> None:
         """Make the table without rows, or give it the names and the layout it lacks. A repeat finds it done.
@@ -296,7 +308,8 @@ class SparkTable:
         if counted["nulls"]:
             raise NullKeys(table=table, columns=recipe.steps.required, rows=counted["nulls"])
         found = [[value for value in values if value is not None] for values in counted["bounds"]]
-        self._reach = reach(list(zip(bounds, found, strict=True)) if recipe.rows else [], recipe.rows)
+        keys = list(zip(bounds, found, strict=True)) if recipe.rows else []
+        self._reach, self._place = reach(keys, recipe.rows), reach(keys, recipe.rows, of="")
         return int(counted["late"])
 
     def _prepare(self, recipe: Recipe) -> None:
@@ -318,7 +331,7 @@ class SparkTable:
             # Staged files lie in the table's own folder, and CREATE TABLE refuses a folder that is not empty.
             writer = self._session.table(ROWS).write.format("delta").mode("append")
             writer.options(**dict(recipe.properties), **stamping(recipe.stamp, tally)).save(self._target.path)
-        elif takes_stamps(self._session):
+        elif self._takes_stamps:
             statement = CREATE.format(
                 table=self._name, comment=_commented(recipe.comment), properties=_listed(recipe.properties)
             )
@@ -344,11 +357,14 @@ class SparkTable:
         )
         if parts:
             writer = writer.partitionBy(*parts)
+        self._save(writer)
+        self._recluster(clusters)
+
+    def _save(self, writer: DataFrameWriter) -> None:
         if isinstance(self._target, PathTarget):
             writer.save(self._target.path)
         else:
             writer.saveAsTable(self._name)
-        self._recluster(clusters)
 
     def _bundle(self, recipe: Recipe) -> None:
         """Many small chunks never make many small files."""

@@ -6,19 +6,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hakiri.errors import StagedFileUnfit, TombstonesLost
+from hakiri.errors import MirrorUnfit, TombstonesLost
 from hakiri.land.lander import Landed, find_table, land
 from hakiri.land.layout import BARE
 from hakiri.land.peek import files_at
-from hakiri.land.recipe import LandRequest
+from hakiri.land.recipe import LandRequest, Mirror
+from hakiri.land.staged_files import reading
+from hakiri.land.standing import Standing
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.model.change import OP_COLUMN, Op
 from hakiri.model.chunk import TableKey
 from hakiri.model.renamed import outdated
-from hakiri.model.staged import StagedChunk
+from hakiri.model.staged import StagedChunk, StagedFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +32,8 @@ def land_tombstones(request: LandRequest, spark: Callable[[], SparkSession]) -> 
     """The deletes of the landing are remembered; None where it has none, or is no mirror's.
 
     They have a sequence of numbers of their own, as quarantined rows have, and come before the landing as those do: a
-    repeat changes nothing, and a tombstone without its landing tells nothing that is not so. Raises TombstonesLost.
+    repeat changes nothing, and a tombstone without its landing tells nothing that is not so. Raises TombstonesLost, or
+    MirrorUnfit where those that are there do not tell what this mirror has to know of them.
     """
     if request.mirror is None:
         return None
@@ -53,25 +55,29 @@ def land_tombstones(request: LandRequest, spark: Callable[[], SparkSession]) -> 
     found = find_table(aside, spark) if is_begun else None
     if is_begun and found is None:
         raise TombstonesLost(table=table.table, tombstones=sql_name(target))
+    if found and (unknown := _unknown(request, request.mirror, found)):
+        raise MirrorUnfit(table=table.table, columns=unknown)
     if found and request.mirror.brings is Op.UPSERT and not outdated(found.schema.names, request.renamed):
         return None
     return land(aside, spark)
 
 
+def _unknown(request: LandRequest, mirror: Mirror, found: Standing) -> tuple[str, ...]:
+    """The columns of the mirror's key and sequence that no tombstone has a value of."""
+    known = found.schema.renamed(outdated(found.schema.names, request.renamed))
+    return tuple(name for name in (*mirror.key, *mirror.sequence) if known.find(name) is None)
+
+
 def farthest_op(root: str, chunks: Iterable[StagedChunk], *, table: str) -> Op:
     """What of the chunks' changes reaches farthest, as the footers of their files tell. Raises StagedFileUnfit."""
-    paths = [file.path for chunk in chunks for file in chunk.files if file.rows]
-    return min((_least(root, path, table) for path in paths), default=Op.UPSERT)
+    found = [file for chunk in chunks for file in chunk.files if file.rows]
+    return min((_least(root, file, table) for file in found), default=Op.UPSERT)
 
 
-def _least(root: str, path: str, table: str) -> Op:
+def _least(root: str, file: StagedFile, table: str) -> Op:
     files, folder = files_at(root)
-    try:
-        footer = pq.read_metadata(f"{folder}/{path}", filesystem=files)
-    except FileNotFoundError as error:
-        raise StagedFileUnfit(table=table, path=path, problem="missing") from error
-    except (pa.ArrowException, OSError) as error:
-        raise StagedFileUnfit(table=table, path=path, problem="not Parquet") from error
+    with reading(table, file):
+        footer = pq.read_metadata(f"{folder}/{file.path}", filesystem=files)
     groups = (footer.row_group(number) for number in range(footer.num_row_groups))
     return min((_least_of(group) for group in groups), default=Op.UPSERT)
 

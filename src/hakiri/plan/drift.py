@@ -50,7 +50,8 @@ def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChang
         return ()
     renamed = table.spec.renamed
     landed, produced = ([_present(one, renamed) for one in names] for names in (table.landed_columns, table.produced))
-    keys = (tuple(present_name(name, renamed) for name in key) for key in (table.landed_key, table.primary_key))
+    declared = table.upsert_key or table.primary_key
+    keys = (tuple(present_name(name, renamed) for name in key) for key in (table.landed_key, declared))
     found = [*_renamed(table), *column_changes(landed, produced), *_key(*keys)]
     is_strict = policy is SchemaPolicy.STRICT
     return tuple(SchemaChange(*change, is_applied=_is_applied(table, change, is_strict=is_strict)) for change in found)

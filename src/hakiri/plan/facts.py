@@ -41,7 +41,9 @@ class TableFacts:
     produced: tuple[ColumnFact, ...]
     """What would land, transforms applied."""
     primary_key: tuple[str, ...] = ()
-    """What tells its rows apart once they have landed."""
+    """What tells its rows apart."""
+    upsert_key: tuple[str, ...] = ()
+    """What tells them apart once they have landed, where the load has a key of its own."""
     transform: TransformFact | None = None
     landed_columns: tuple[ColumnFact, ...] | None = None
     """What the table holds; None before the first landing."""

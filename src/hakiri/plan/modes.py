@@ -9,7 +9,6 @@ from hakiri.spec.quality import KeyRule
 
 _COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONIC})
 REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
-MERGING = frozenset({LoadMode.UPSERT, LoadMode.CDC_MIRROR})
 
 
 def key_rules(pipeline: PipelineSpec, table: TableSpec, primary_key: tuple[str, ...]) -> tuple[KeyRule, ...]:

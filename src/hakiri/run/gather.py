@@ -114,7 +114,7 @@ def history_of(catalog: Catalog, table: TableKey) -> History:
 def _table(
     spec: PipelineSpec, table: TableSpec, facts: TableFacts, catalog: Catalog | None, is_full_refresh: bool
 ) -> TableFacts:
-    facts = replace(facts, is_full_refresh=is_full_refresh)
+    facts = replace(facts, is_full_refresh=is_full_refresh, upsert_key=spec.load_of(table).upsert_key)
     return facts if catalog is None else _known(facts, TableKey(spec.id, table.name), catalog)
 
 

@@ -19,7 +19,7 @@ from hakiri.errors import (
 )
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.durable import make_durable
-from hakiri.land.lander import Landed, land, last_number
+from hakiri.land.lander import Landed, judge, land, last_number
 from hakiri.land.quarantine import land_quarantine
 from hakiri.land.recipe import LandRequest
 from hakiri.land.standing import Carried, carried
@@ -43,7 +43,7 @@ from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind
 from hakiri.run.terms import Terms
 from hakiri.spec.load import LoadMode, NullKeyPolicy
-from hakiri.spec.pipeline import TableSpec
+from hakiri.spec.pipeline import SchemaPolicy, TableSpec
 from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
 from hakiri.stage.seal import verify
 
@@ -209,12 +209,13 @@ class TableLander:
         states = self._states(landing.chunks)
         staged = self._staged_of(landing, states, fresh)
         request = self._request(landing, [states[key] for key in landing.chunks], staged)
+        judge(request, equipment.spark)  # what stops the landing stops what comes before it, too
         aside = land_quarantine(request, equipment.spark, target=self._place.quarantine)
         if aside is not None:
             make_durable(quarantine_of(self._place.target, self._place.quarantine), aside.version)
         ended = land_tombstones(request, equipment.spark)
         if ended is not None:
-            make_durable(tombstones_of(self._place.target), ended.version)
+            make_durable(tombstones_of(self._place.target), ended.version, since=ended.since)
         landed = land(request, equipment.spark, trial=partial(self.hooks.on_build, landing))
         # Also what a landing commits before its rows: properties, wider columns.
         make_durable(self._place.target, landed.version + landed.trailing, since=request.since)
@@ -246,6 +247,7 @@ class TableLander:
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
             accepted=terms.accepted(decided),
+            is_strict=terms.spec.schema_policy is SchemaPolicy.STRICT,
             accepts_loss=self._accepts_loss or all(from_json(one.chunk.predicate).replaces for one in states),
         )
 
@@ -350,7 +352,7 @@ class TableLander:
     def _note_schema(self, landed: Landed, *, is_exchange: bool) -> None:
         history = self._catalog.schemas(self._key)
         last = Decision.from_text(history[-1].schema_json) if history else None
-        key = self._terms.table_key(last, is_exchange=is_exchange)
+        key = self._terms.key(last, is_exchange=is_exchange)
         known = last and (last.columns, last.key, tuple(last.partition_by))
         if last is not None and known == (landed.schema, key, landed.partition_by):
             return

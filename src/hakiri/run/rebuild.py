@@ -180,7 +180,8 @@ def _schema(equipment: Equipment, spec: PipelineSpec, table: TableSpec, held: Ho
     except HakiriError:
         return ""
     reason = "restored from the table's log"
-    restored = Decision(columns=held.schema, key=facts.primary_key, partition_by=held.partition_by, reason=reason)
+    key = facts.upsert_key or facts.primary_key
+    restored = Decision(columns=held.schema, key=key, partition_by=held.partition_by, reason=reason)
     return restored.to_text()
 
 

@@ -43,8 +43,7 @@ class Terms:
 
     @property
     def tells_versions(self) -> bool:
-        key = self.load.upsert_key or self.primary_key
-        return tells_versions(self.spec, self.table, key, self._cursor_read)
+        return tells_versions(self.spec, self.table, self._own_key, self._cursor_read)
 
     @property
     def cursor(self) -> str | None:
@@ -73,14 +72,10 @@ class Terms:
             return LoadMode.BLUE_GREEN if mode is LoadMode.BLUE_GREEN else LoadMode.TRUNCATE
         return LoadMode.APPEND if mode in REPLACING else mode
 
-    def table_key(self, decided: Decision | None, *, is_exchange: bool) -> tuple[str, ...]:
-        """The key of the table: another one than it was decided to have only with all rows read anew."""
-        is_own = is_exchange or decided is None or not decided.key
-        return self._present(self.primary_key if is_own or decided is None else decided.key)
-
     def key(self, decided: Decision | None, *, is_exchange: bool) -> tuple[str, ...]:
-        """The key that rows land by: the load's, or the table's."""
-        return self._present(self.load.upsert_key) or self.table_key(decided, is_exchange=is_exchange)
+        """What the table's rows are told apart by: another key than was decided only with all rows read anew."""
+        is_own = is_exchange or decided is None or not decided.key
+        return self._present(self._own_key if is_own or decided is None else decided.key)
 
     def accepted(self, decided: Decision | None) -> dict[str, str]:
         """The columns whose types a person has accepted, with the type that may come."""
@@ -100,6 +95,10 @@ class Terms:
             is_soft=load.deletes is Deletes.SOFT,
             has_history=load.history is not None,
         )
+
+    @property
+    def _own_key(self) -> tuple[str, ...]:
+        return self.load.upsert_key or self.primary_key
 
     @property
     def _cursor_read(self) -> str | None:

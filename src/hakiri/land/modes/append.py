@@ -2,12 +2,13 @@
 
 A read is closed at the bottom, so it meets rows of the read before. With a key and a cursor, a row with the same key
 and the same cursor value is the same version of the same row. Without one of them, a row is known by its content: of so
-many equal rows staged, as many are left out as the table already has.
+many equal rows staged, as many are left out as the table already has. So is a row whose key lacks a part: it is no
+version of any other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hakiri.land.recipe import STAGED, Steps
 from hakiri.land.sql import column, listed, literal, same
@@ -16,6 +17,8 @@ from hakiri.model.key import KeyValue
 from hakiri.model.staged import HASH_COLUMN
 
 ALL_OF = "SELECT * FROM {staged}"
+
+PART_OF = "(SELECT * FROM {staged} WHERE {condition})"
 
 EVERY_ROW = ALL_OF.format(staged=STAGED)
 
@@ -51,12 +54,22 @@ class Overlap:
     """The least cursor value staged; no row below it can be meant."""
     staged: str = STAGED
     """What is staged and may land at all."""
+    has_keyless: bool = False
+    """Whether some staged rows lack a part of the key."""
 
 
 def append(table: str, schema: Struct, stored: Struct | None, overlap: Overlap | None) -> Steps:
     """Insert every row, or those that the overlap leaves over."""
     if overlap is None:
         return Steps(rows=EVERY_ROW, takes_every_row=True, may_rest=True)
+    if overlap.key and overlap.cursor and overlap.has_keyless:
+        keyless = " OR ".join(f"{column(name)} IS NULL" for name in overlap.key)
+        keyed, others = (
+            replace(overlap, staged=PART_OF.format(staged=overlap.staged, condition=condition))
+            for condition in (f"NOT ({keyless})", keyless)
+        )
+        parts = (_by_version(table, schema, stored, keyed), _by_content(table, schema, stored, others))
+        return Steps(rows=" UNION ALL ".join(parts), takes_every_row=False, may_rest=True)
     select = _by_version if overlap.key and overlap.cursor else _by_content
     rows = select(table, schema, stored, overlap)
     return Steps(rows=rows, takes_every_row=rows == EVERY_ROW, may_rest=True)

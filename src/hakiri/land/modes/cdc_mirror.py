@@ -14,6 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hakiri.land.fitted import fitted_columns, null_of
+from hakiri.land.modes.instead import instead
+from hakiri.land.reach import REACH, Bound, bounds
 from hakiri.land.recipe import Mirror, Steps
 from hakiri.land.sql import column, listed, same, text
 from hakiri.land.types import Field, Simple, Struct, Type, sql_type
@@ -43,11 +46,12 @@ FROM hakiri_staged WHERE {op} <> 'clear'
 
 REMEMBERED = """
 UNION ALL SELECT {dead}, 'delete', FALSE, FALSE
-FROM {tombstones} AS t LEFT SEMI JOIN hakiri_touched AS s ON {same} WHERE {op} = 'delete'
+FROM {tombstones} AS t LEFT SEMI JOIN hakiri_touched AS s ON {same} WHERE {op} = 'delete' AND {reach}
 """
 
 STORED = """
-UNION ALL SELECT {stored}, 'upsert', TRUE, FALSE FROM {table} AS t LEFT SEMI JOIN hakiri_touched AS s ON {same}
+UNION ALL SELECT {stored}, 'upsert', TRUE, FALSE
+FROM {table} AS t LEFT SEMI JOIN hakiri_touched AS s ON {same} WHERE {reach}
 """
 
 KNOWN = """
@@ -85,7 +89,7 @@ SELECT COUNT_IF(hakiri_is_new) + COUNT_IF(hakiri_is_ended) + COUNT(DISTINCT haki
 """The staged changes that change the table; those that others have overtaken, or that it has already, do not."""
 
 MERGE = """
-MERGE WITH SCHEMA EVOLUTION INTO {table} AS t USING hakiri_rows AS s ON {match}
+MERGE WITH SCHEMA EVOLUTION INTO {table} AS t USING hakiri_rows AS s ON {match} AND {reach}
 WHEN MATCHED AND s.hakiri_action = 'remove' THEN DELETE
 WHEN MATCHED THEN UPDATE SET {updates}
 WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
@@ -108,7 +112,15 @@ NOT hakiri_is_stored AS hakiri_is_new, CASE WHEN hakiri_next <= hakiri_end THEN 
 """
 
 
-def cdc_mirror(table: str, schema: Struct, stored: Struct | None, mirror: Mirror, *, is_exchange: bool) -> Steps:
+def cdc_mirror(
+    table: str,
+    schema: Struct,
+    stored: Struct | None,
+    mirror: Mirror,
+    *,
+    is_exchange: bool,
+    partition_by: tuple[str, ...] = (),
+) -> Steps:
     """Write what the touched keys come to, and take away what has ended; an exchange begins from nothing."""
     parts = _Parts(table, schema, None if is_exchange else stored, mirror)
     kept = KEPT.format(columns=listed(schema.names))
@@ -118,6 +130,8 @@ def cdc_mirror(table: str, schema: Struct, stored: Struct | None, mirror: Mirror
         rows=kept if is_whole else EVERYTHING,
         count=LANDED,
         merge="" if is_whole else parts.merge(),
+        instead="" if is_whole else parts.instead(),
+        bounds=parts.bounds(partition_by),
         required=(*mirror.sequence, OP_COLUMN),
         takes_every_row=False,
         may_rest=not is_exchange,
@@ -203,11 +217,28 @@ class _Parts:
     def merge(self) -> str:
         return MERGE.format(
             table=self.table,
-            match=_equal(self._apart, "t", "s"),
+            match=self._match,
+            reach=REACH,
             updates=", ".join(f"{column(name)} = {column(name, of='s')}" for name in self.schema.names),
             columns=listed(self.schema.names),
             values=listed(self.schema.names, of="s"),
         )
+
+    def instead(self) -> str:
+        if self.stored is None:
+            raise AssertionError("nothing is stored that could stay")
+        writes = "s.hakiri_action = 'write'"
+        return instead(self.table, self.schema, self.stored, match=self._match, writes=writes)
+
+    def bounds(self, partition_by: tuple[str, ...]) -> tuple[Bound, ...]:
+        """A truncate reaches every row, and so beyond the staged keys."""
+        if self.stored is None or self.mirror.brings is Op.CLEAR:
+            return ()
+        return bounds(self.mirror.key, self.schema, self.stored, partition_by)
+
+    @property
+    def _match(self) -> str:
+        return _equal(self._apart, "t", "s")
 
     @property
     def _apart(self) -> tuple[str, ...]:
@@ -238,18 +269,19 @@ class _Parts:
     def _remembered(self) -> str:
         named = {name.lower() for name in (*self.mirror.key, *self.mirror.sequence)}
         return REMEMBERED.format(
-            dead=", ".join(_as(one) if one.name.lower() in named else _null(one) for one in self.schema.fields),
+            dead=", ".join(_as(one) if one.name.lower() in named else null_of(one.type) for one in self.schema.fields),
             tombstones=self.mirror.tombstones,
             same=same(self.mirror.key),
             op=column(OP_COLUMN),
+            reach=REACH,
         )
 
     def _stored(self, stored: Struct) -> str:
-        fields = self.schema.fields
         return STORED.format(
-            stored=", ".join(_as(one) if stored.find(one.name) else _null(one) for one in fields),
+            stored=fitted_columns(stored, self.schema, of="t"),
             table=self.table,
             same=same(self.mirror.key),
+            reach=REACH,
         )
 
     def _told(self) -> tuple[dict[str, str], str]:
@@ -272,10 +304,6 @@ class _Parts:
 def _as(field: Field) -> str:
     """A stored column in the type of the landing, which may be wider."""
     return f"{_cast(field)} AS {column(field.name)}"
-
-
-def _null(field: Field) -> str:
-    return f"CAST(NULL AS {sql_type(field.type)})"
 
 
 def _cast(field: Field) -> str:

@@ -7,6 +7,7 @@ its landing is later. A row that replaces another is a new row: columns its sour
 
 from __future__ import annotations
 
+from hakiri.land.modes.instead import instead
 from hakiri.land.reach import REACH, bounds
 from hakiri.land.recipe import Steps
 from hakiri.land.sql import column, listed
@@ -62,7 +63,14 @@ def upsert(
     rows = CHANGES.format(latest=latest, table=table, match=match, settled=settled, reach=REACH)
     found = bounds(key, schema, stored, partition_by)
     return Steps(
-        rows=rows, merge=merge, required=key, bounds=found, takes_every_row=False, may_rest=True, leaves_out=True
+        rows=rows,
+        merge=merge,
+        instead=instead(table, schema, stored, match=match),
+        required=key,
+        bounds=found,
+        takes_every_row=False,
+        may_rest=True,
+        leaves_out=True,
     )
 
 
