@@ -69,11 +69,10 @@ class Case:
         return f"{self.kill.boundary}:{self.kill.passing}"
 
 
-EVERY = tuple(
-    Case(*one)
-    for kills, modes in ((KILLS, MODES), (MIRROR_KILLS, (MIRROR,)))
-    for one in product(kills, modes, SOURCES, CATALOGS, Moment)
-)
+DEATHS = (*product(KILLS, MODES), *product(MIRROR_KILLS, (MIRROR,)))
+"""Each boundary with each mode that passes it."""
+
+EVERY = tuple(Case(*death, *one) for death in DEATHS for one in product(SOURCES, CATALOGS, Moment))
 
 
 def sample() -> tuple[Case, ...]:

@@ -17,7 +17,7 @@ from uuid import uuid4
 import pytest
 
 from connect_servers import connect_server
-from flow.kills import KILLS, MODES
+from flow.kills import DEATHS, MODES
 from flow.shops import SqliteShop, order, orders, set_aside, truth
 from flow.stand import Rows
 from hakiri.model.boundary import STOP_AT
@@ -195,7 +195,6 @@ def test_databricks_connect_lands_a_pipeline_and_asks_it(databricks_connect: Pat
     assert "all well" in client.run("hakiri", "doctor")
 
 
-DEATHS = tuple(f"{kill.boundary}:{kill.passing}" for kill in KILLS)
 BEHIND_THE_COMMIT = "after_commit:2"
 """Of the table itself; the one before is that of the rows set aside."""
 
@@ -223,8 +222,7 @@ def test_a_landing_in_a_named_table_that_was_killed_is_made_once(client: Client)
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("catalog", [BESIDE, IN_TABLES], ids=["beside", "in_tables"])
-@pytest.mark.parametrize("mode", ["append", "upsert"])
-@pytest.mark.parametrize("stop_at", DEATHS)
+@pytest.mark.parametrize(("stop_at", "mode"), [(f"{kill.boundary}:{kill.passing}", mode) for kill, mode in DEATHS])
 def test_wherever_a_run_into_named_tables_is_killed_every_row_lands_once(
     client: Client, stop_at: str, mode: str, catalog: str
 ) -> None:
