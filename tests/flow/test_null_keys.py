@@ -42,7 +42,7 @@ def test_rows_without_a_key_are_rejected_unless_they_are_to_be_set_aside(
     assert stand.apply()["events"].errors == (), "what was staged before is read again"
     assert stand.landed("events") == Rows([(1, "a", 1)])
     aside = pl.read_delta(str(stand.folder("events_quarantine")))
-    judged = aside.filter(pl.col("rule_id").is_not_null())
+    judged = aside.filter(pl.col("rule_id").str.starts_with("null_key:"))
     assert aside.height == judged.height + 1, "the line that is no row is kept once"
     assert sorted(judged.select("rule_id", "column", "reason").rows()) == [
         ("null_key:id", "id", "is null, and rows are told apart by it"),
