@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -65,7 +66,8 @@ class Job:
         except SystemExit as left:
             code = int(left.code or 0)
         out, err = self.capsys.readouterr()
-        return Ended(code, json.loads(out.splitlines()[-1]) if out else {}, err)
+        told = out.splitlines()[-1:]
+        return Ended(code, json.loads(told[0]) if told and told[0].startswith("{") else {}, err)
 
     def rows(self) -> list[int]:
         return sorted(pl.read_delta(str(self.root / "context/tables/orders"))["id"].to_list())
@@ -155,6 +157,28 @@ def test_a_parameter_that_cannot_be_meant_is_refused(job: Job, task: Callable[[]
     assert ended.code == 2
     assert more[0] in ended.err
     assert not (job.root / "context").exists()
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [("boom", 1), (None, 1), (0, 1), (3, 3), (256, 1), (-1, 1), (("a", "pair"), 1)],
+)
+def test_a_task_that_is_made_to_leave_has_not_done_its_work(
+    job: Job, monkeypatch: pytest.MonkeyPatch, told: object, code: int
+) -> None:
+    monkeypatch.setattr(wiring, "open_catalog", lambda *_args, **_more: sys.exit(told))  # type: ignore[arg-type]
+    ended = job.run(jobs.extract)
+    assert (ended.code, str(told) in ended.err) == (code, True)
+
+
+def test_asking_a_task_for_its_help_is_no_failure(job: Job) -> None:
+    assert job.run(jobs.extract, "--help").code == 0
+
+
+def test_a_task_runs_off_the_main_thread(job: Job) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        planned = pool.submit(job.run, jobs.plan).result()
+    assert (planned.code, planned.err) == (0, "")
 
 
 def test_maintenance_of_what_has_no_catalog_yet_does_nothing(job: Job) -> None:
