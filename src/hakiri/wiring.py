@@ -28,6 +28,7 @@ from hakiri.land.hooks.registry import functions
 from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.schema_name import quote_schema
 from hakiri.model.session import SessionKind
 from hakiri.model.view import View
 from hakiri.plan.modes import MERGING
@@ -419,7 +420,7 @@ def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> b
         case SqliteFile(path) | DeltaPath(path):
             return path.exists()
         case DeltaTables(schema):
-            return bool(open_session(engine_settings(settings, project)).catalog.databaseExists(schema))
+            return bool(open_session(engine_settings(settings, project)).catalog.databaseExists(quote_schema(schema)))
         case _:
             return True
 

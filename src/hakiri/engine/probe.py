@@ -13,6 +13,7 @@ from hakiri.engine.foreign import first_line, spark_errors
 from hakiri.engine.session import open_session
 from hakiri.engine.settings import EngineSettings
 from hakiri.errors import SessionFailed
+from hakiri.model.schema_name import quote_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +46,7 @@ def exercise(session: SparkSession, *, schema: str | None = None) -> Iterator[St
     for every kind of session, and what one DROP removes whole. It is gone when the steps end, however they end.
     """
     name = f"`hakiri_probe_{uuid4().hex}`"
-    table = f"{schema}.{name}" if schema else name
+    table = f"{quote_schema(schema)}.{name}" if schema else name
     try:
         yield _timed("write", lambda: _write(session, table))
         yield _timed("merge", lambda: _merge(session, table))

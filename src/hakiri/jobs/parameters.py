@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from hakiri.model.schema_name import check_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,10 @@ def _truth(text: str) -> bool:
 
 
 def _schema(text: str) -> str:
-    if text and not re.fullmatch(r"\w+(\.\w+)?", text):
-        raise ArgumentTypeError(f"{text!r} is not a schema, like main.hakiri")
-    return text
+    try:
+        return check_schema(text) if text else text
+    except ValueError as wrong:
+        raise ArgumentTypeError(str(wrong)) from None
 
 
 def _pipeline(text: str) -> str:
