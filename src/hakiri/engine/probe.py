@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -56,6 +58,11 @@ def exercise(session: SparkSession, *, schema: str | None = None) -> Iterator[St
         # A session that broke half-way cannot tidy up, and the reader wants to hear how it broke.
         with suppress(*spark_errors()):
             session.sql(DROP.format(table=table))
+
+
+def say_package() -> str:
+    """That this package is here, and as which version: a task that is sent to an executor finds it there, or fails."""
+    return f"hakiri {version('hakiri')}, Python {platform.python_version()}"
 
 
 # The only thing put into these is the table's name, which this module makes.
