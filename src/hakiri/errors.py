@@ -166,7 +166,8 @@ HakiriError
 │   ├── ScopeUnnamed             HK877  a pipeline with secrets, and no scope to take them from
 │   ├── ScopeRefused             HK878  a secret scope that is not there, or not for us
 │   ├── ScopeUnanswered          HK879  (retried) the workspace did not give a secret
-│   └── WheelLeftOut             HK880  a task runs where its wheel is not installed
+│   ├── WheelLeftOut             HK880  a task runs where its wheel is not installed
+│   └── ArgumentsUnfit           HK881  a task is told what its entry point does not take
 └── Bug                          HK900  ours: a failure nobody foresaw
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused.
@@ -2696,10 +2697,13 @@ class LocationAdrift(BundleError):
     url: str
 
     def message(self) -> str:
-        return f"the file-arrival trigger of job `{self.job}` watches `{self.url}`, which a development target renames"
+        return f"the trigger of job `{self.job}` watches `{self.url}`, which a development target renames"
 
     def help(self) -> str:
-        return "write it as `${resources.volumes.NAME.volume_path}/...`, which follows the name"
+        return (
+            "names follow as `${resources.volumes.NAME.volume_path}/...` and `${resources.schemas.NAME.id}.TABLE`; "
+            "in a manifest as `volume:NAME/...` and `schema:NAME.TABLE`"
+        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -2714,7 +2718,7 @@ class ScopeUnnamed(BundleError):
         return f"job `{self.job}` needs {', '.join(self.secrets)}, and no secret scope is named"
 
     def help(self) -> str:
-        return "give the variable `secret_scope` a value in databricks.yml, for every target"
+        return "give `secret_scope` a value in databricks.yml, for every target, and pass it on by `--secret-scope`"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -2753,10 +2757,22 @@ class WheelLeftOut(TaskError):
     package: str
 
     def message(self) -> str:
-        return f"{self.subject()} runs an entry point of `{self.package}` where no wheel is installed"
+        return f"{self.subject()} runs an entry point of `{self.package}` where its wheel is not installed"
 
     def help(self) -> str:
         return "name the wheel, `../dist/*.whl`, in `dependencies` of the environment, or in `libraries` of the task"
+
+
+@dataclass(eq=False, kw_only=True)
+class ArgumentsUnfit(TaskError):
+    """A task that is told what its entry point does not take, or not what it needs."""
+
+    code = "HK881"
+    entry_point: str
+    reason: str
+
+    def message(self) -> str:
+        return f"{self.subject()} gives `{self.entry_point}` what it does not take: {self.reason}"
 
 
 # --- ours --------------------------------------------------------------------------------------

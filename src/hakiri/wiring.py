@@ -16,9 +16,10 @@ from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
 from hakiri.engine.databricks import is_runtime
 from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import find_java
-from hakiri.engine.probe import STEPS, probe
+from hakiri.engine.probe import STEPS, probe, say_package
 from hakiri.engine.session import choose_kind, close_session, open_session
 from hakiri.engine.settings import EngineSettings, default_cache_dir, default_cores
+from hakiri.engine.task import call_on_executor
 from hakiri.engine.task_values import TaskValue
 from hakiri.engine.task_values import publish as publish_values
 from hakiri.errors import HakiriError, NoLocalCatalog
@@ -28,6 +29,7 @@ from hakiri.land.hooks.registry import functions
 from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.schema_name import quote_schema
 from hakiri.model.session import SessionKind
 from hakiri.model.view import View
 from hakiri.run.doctor import Look
@@ -35,7 +37,7 @@ from hakiri.run.equipment import Equipment, Place
 from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline
 from hakiri.run.node import Node
 from hakiri.run.query import table_targets
-from hakiri.run.surroundings import looks_around
+from hakiri.run.surroundings import local_folder, look_at_volume, looks_around, volume_of
 from hakiri.settings import Settings
 from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -418,7 +420,7 @@ def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> b
         case SqliteFile(path) | DeltaPath(path):
             return path.exists()
         case DeltaTables(schema):
-            return bool(open_session(engine_settings(settings, project)).catalog.databaseExists(schema))
+            return bool(open_session(engine_settings(settings, project)).catalog.databaseExists(quote_schema(schema)))
         case _:
             return True
 
@@ -444,6 +446,8 @@ def looks(settings: Settings, *, moved: Callable[[Project], Project] | None = No
         yield Look("spark settings", _raising(wrong))
         return
     yield from _looks_at_spark(engine, project.spec.context.tables if project else None)
+    if project and choose_kind(engine) is not SessionKind.LOCAL:
+        yield from _looks_from_executors(engine, settings, project)
 
 
 def _raising(wrong: HakiriError) -> Callable[[], str]:
@@ -465,6 +469,22 @@ def _looks_at_spark(engine: EngineSettings, schema: str | None) -> Iterator[Look
         needs = (f"spark: {name}",)
 
 
+def _looks_from_executors(engine: EngineSettings, settings: Settings, project: Project) -> Iterator[Look]:
+    """What chunks need where they are read, which is another machine, in another network perhaps."""
+    there = partial(_on_executor, engine)
+    yield Look("executor: hakiri", partial(there, say_package), needs=(f"spark: {STEPS[-1]}",))
+    needs, folder = ("executor: hakiri",), local_folder(project)
+    if folder and (volume := volume_of(folder)):
+        yield Look("executor: volume", partial(there, partial(look_at_volume, volume)), needs=needs)
+    for definition in project.pipelines.values():
+        say = partial(_say_source, settings, project, definition.spec, call=there)
+        yield Look(f"executor: source of {definition.spec.id}", say, needs=needs)
+
+
+def _on_executor(engine: EngineSettings, look: Callable[[], str]) -> str:
+    return call_on_executor(open_session(engine), look)
+
+
 def _say_scope(settings: Settings) -> str:
     scope = settings.scope
     return f"{scope.name}, secrets: {scope.count()}" if scope else "none"
@@ -478,11 +498,17 @@ def _say_catalog(settings: Settings, project: Project) -> str:
         return f"{backend}, pipelines known: {len(catalog.pipelines())}"
 
 
-def _say_source(settings: Settings, project: Project, spec: PipelineSpec) -> str:
+def _say_source(
+    settings: Settings,
+    project: Project,
+    spec: PipelineSpec,
+    *,
+    call: Callable[[Callable[[], str]], str] = lambda look: look(),
+) -> str:
     from hakiri.extract.connectors.declared import source_table
 
     source = connector(settings, project, spec)
-    answers = [source.probe(source_table(spec, table)) for table in spec.tables]
+    answers = [call(partial(source.probe, source_table(spec, table))) for table in spec.tables]
     return "; ".join(dict.fromkeys(answers))
 
 

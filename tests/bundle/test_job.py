@@ -29,10 +29,43 @@ def job_of(make_project: MakeProject, more: str, project: str = PROJECT) -> dict
 def test_a_job_plans_reads_and_lands(make_project: MakeProject) -> None:
     job = job_of(make_project, "")
     assert [one["task_key"] for one in job["tasks"]] == ["plan", "anything", "extract", "land"]
-    assert (job["max_concurrent_runs"], job["queue"]) == (1, {"enabled": True})
-    assert job["tags"] == {"hakiri_project": "test", "hakiri_pipeline": "shop", "hakiri_connector": "sqlite"}
     assert "schedule" not in job
     assert "trigger" not in job
+
+
+def test_a_job_runs_once_at_a_time_and_further_starts_queue(make_project: MakeProject) -> None:
+    job = job_of(make_project, "")
+    assert (job["max_concurrent_runs"], job["queue"]) == (1, {"enabled": True})
+
+
+def test_a_job_is_tagged_with_what_it_is(make_project: MakeProject) -> None:
+    tags = job_of(make_project, "")["tags"]
+    assert tags == {"hakiri_project": "test", "hakiri_pipeline": "shop", "hakiri_connector": "sqlite"}
+
+
+def test_runs_that_fail_or_are_late_are_told(make_project: MakeProject) -> None:
+    told = ["${var.notification_email}"]
+    notified = job_of(make_project, "")["email_notifications"]
+    assert notified == {"on_failure": told, "on_duration_warning_threshold_exceeded": told}
+
+
+def test_a_run_without_a_schedule_is_late_after_four_hours(make_project: MakeProject) -> None:
+    (rule,) = job_of(make_project, "")["health"]["rules"]
+    assert rule == {"metric": "RUN_DURATION_SECONDS", "op": "GREATER_THAN", "value": 4 * 3600}
+
+
+def test_a_run_ends_within_a_day_and_its_tasks_within_their_own_time(make_project: MakeProject) -> None:
+    job = job_of(make_project, "")
+    hours = {one["task_key"]: one["timeout_seconds"] / 3600 for one in all_tasks(job) if "timeout_seconds" in one}
+    assert job["timeout_seconds"] == 24 * 3600
+    assert hours == {"plan": 1, "extract_worker": 12, "land": 6}
+
+
+def test_a_task_that_fails_is_tried_twice_more_but_not_one_that_takes_too_long(make_project: MakeProject) -> None:
+    wheels = [one for one in all_tasks(job_of(make_project, "")) if "python_wheel_task" in one]
+    assert len(wheels) == 3
+    for one in wheels:
+        assert (one["max_retries"], one["min_retry_interval_millis"], one["retry_on_timeout"]) == (2, 60_000, False)
 
 
 def test_readers_are_as_many_as_the_planner_says(make_project: MakeProject) -> None:

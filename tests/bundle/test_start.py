@@ -165,8 +165,9 @@ def test_a_wait_is_at_least_the_minute_that_a_workspace_takes() -> None:
 
 
 def test_a_table_that_is_updated_starts_a_job() -> None:
-    trigger = TableUpdateTrigger(type="table_update", tables=("main.sales.orders",))
-    assert triggered("j", trigger)["trigger"]["table_update"]["table_names"] == ["main.sales.orders"]
+    trigger = TableUpdateTrigger(type="table_update", tables=("main.sales.orders", "schema:tables.orders"))
+    watched = triggered("j", trigger)["trigger"]["table_update"]["table_names"]
+    assert watched == ["main.sales.orders", "${resources.schemas.tables.id}.orders"]
 
 
 def test_a_webhook_is_refused_with_a_way_to_do_it() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from hakiri.engine.probe import exercise
 from hakiri.errors import SessionFailed
+from hakiri.model.schema_name import quote_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,3 +38,12 @@ def test_a_probe_that_is_given_up_removes_its_table_too(spark: SparkSession) -> 
 def test_a_step_that_fails_is_named(spark: SparkSession) -> None:
     with pytest.raises(SessionFailed, match=r"the step `write` failed: .*SCHEMA_NOT_FOUND"):
         list(exercise(spark, schema="no_such_schema"))
+
+
+@pytest.mark.parametrize("schema", ["default", "spark_catalog.default"])
+def test_a_schema_is_found_by_its_quoted_name(spark: SparkSession, schema: str) -> None:
+    assert spark.catalog.databaseExists(quote_schema(schema))
+    steps = exercise(spark, schema=schema)
+    assert next(steps).name == "write"
+    steps.close()
+    assert tables(spark) == []

@@ -95,6 +95,7 @@ MAP = {
     "settings": room(STAGES),
     "wiring": room(f"{STAGES} run settings", "databricks pyarrow"),
     "bundle": room(f"{DOOR} spec", "cronsim databricks yaml"),
+    "bundle.check_tasks": room(f"{DOOR} jobs"),
     "cli": room(f"{DOOR} bundle", "typer click rich"),
     "jobs": room(DOOR),
     "notebook": room(DOOR, "polars"),

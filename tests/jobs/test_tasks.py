@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -15,6 +17,9 @@ import pytest
 
 from hakiri import jobs, wiring
 from hakiri.engine import task_values
+from hakiri.engine.probe import STEPS, Step
+from hakiri.errors import TaskLost
+from hakiri.model.session import SessionKind
 from hakiri.run import work
 from projects import MakeProject
 from workspaces import open_workspace
@@ -65,7 +70,8 @@ class Job:
         except SystemExit as left:
             code = int(left.code or 0)
         out, err = self.capsys.readouterr()
-        return Ended(code, json.loads(out.splitlines()[-1]) if out else {}, err)
+        told = out.splitlines()[-1:]
+        return Ended(code, json.loads(told[0]) if told and told[0].startswith("{") else {}, err)
 
     def rows(self) -> list[int]:
         return sorted(pl.read_delta(str(self.root / "context/tables/orders"))["id"].to_list())
@@ -157,6 +163,28 @@ def test_a_parameter_that_cannot_be_meant_is_refused(job: Job, task: Callable[[]
     assert not (job.root / "context").exists()
 
 
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [("boom", 1), (None, 1), (0, 1), (3, 3), (256, 1), (-1, 1), (("a", "pair"), 1)],
+)
+def test_a_task_that_is_made_to_leave_has_not_done_its_work(
+    job: Job, monkeypatch: pytest.MonkeyPatch, told: object, code: int
+) -> None:
+    monkeypatch.setattr(wiring, "open_catalog", lambda *_args, **_more: sys.exit(told))  # type: ignore[arg-type]
+    ended = job.run(jobs.extract)
+    assert (ended.code, str(told) in ended.err) == (code, True)
+
+
+def test_asking_a_task_for_its_help_is_no_failure(job: Job) -> None:
+    assert job.run(jobs.extract, "--help").code == 0
+
+
+def test_a_task_runs_off_the_main_thread(job: Job) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        planned = pool.submit(job.run, jobs.plan).result()
+    assert (planned.code, planned.err) == (0, "")
+
+
 def test_maintenance_of_what_has_no_catalog_yet_does_nothing(job: Job) -> None:
     assert job.run(jobs.maintain, "--retention", "30d", pipeline=()).code == 0
     assert not (job.root / "context").exists()
@@ -192,6 +220,41 @@ def test_a_doctor_finds_a_volume_that_is_not_there(job: Job, monkeypatch: pytest
     (volume,) = [one for one in ended.told["findings"] if one["name"] == "volume"]
     assert (ended.code, volume["health"], volume["error"]["code"]) == (1, "failed", "HK501")
     assert "/Volumes/main/nowhere/context: it is not there" in volume["detail"]
+
+
+def on_another_machine(monkeypatch: pytest.MonkeyPatch, call: Callable[[object, Callable[[], str]], str]) -> None:
+    """Let a doctor find a session whose executors are elsewhere, and do there what `call` does."""
+    monkeypatch.setattr(wiring, "choose_kind", lambda _engine: SessionKind.CONNECT)
+    monkeypatch.setattr(wiring, "probe", lambda *_args, **_more: iter([Step(name, 0.1, "fine") for name in STEPS]))
+    monkeypatch.setattr(wiring, "call_on_executor", call)
+
+
+def found_by(ended: Ended) -> dict[str, tuple[str, str]]:
+    found = {one["name"]: (one["health"], one["detail"]) for one in ended.told["findings"]}
+    return {name: finding for name, finding in found.items() if name.startswith("executor")}
+
+
+def test_a_doctor_looks_from_an_executor_too(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What is sent there is pickled, and so has to be found by its name.
+    on_another_machine(monkeypatch, lambda _session, look: str(pickle.loads(pickle.dumps(look))()))  # noqa: S301
+    found = found_by(job.run(jobs.doctor, "--context", "/Volumes/main/nowhere/context", pipeline=()))
+    assert list(found) == ["executor: hakiri", "executor: volume", "executor: source of shop"]
+    assert found["executor: hakiri"][1].startswith("hakiri ")
+    assert "/Volumes/main/nowhere/context: it is not there" in found["executor: volume"][1]
+    assert found["executor: source of shop"][0] == "ok"
+
+
+def test_an_executor_without_the_package_is_found_and_asked_nothing_more(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_session: object, _look: Callable[[], str]) -> str:
+        raise TaskLost(reason="No module named 'hakiri'")
+
+    on_another_machine(monkeypatch, fail)
+    ended = job.run(jobs.doctor, pipeline=())
+    assert ended.code == 1
+    assert [health for health, _ in found_by(ended).values()] == ["failed", "not looked at"]
+    assert "No module named 'hakiri'" in ended.err
 
 
 def test_maintenance_that_fails_for_a_table_fails_the_task_and_tells_what_was_done(job: Job) -> None:

@@ -335,7 +335,7 @@ def test_a_table_named_twice_is_reported_whatever_its_case(make_project: MakePro
         ('[catalog]\ntables = "main.state"\npath = "x"', "`catalog.tables`: is for a delta catalog without a `path`"),
         ('[catalog]\ntables = "main.state"\nbackend = "sqlite"', "`catalog.tables`: is for a delta catalog"),
         ('[context]\ntables = "main.sales.orders"', "'main.sales.orders' is not a schema"),
-        ('[context]\ntables = "main;drop"', "is not a table name"),
+        ('[context]\ntables = "main;drop"', "'main;drop' is not a schema"),
         ('[catalog]\nbackend = "postgres"\nurl = "postgresql://u:p@h/d"', "`catalog.url` holds a secret in clear"),
         ('[engine]\nremote = "http://x"', "starts with sc://"),
         ('[engine]\nmemory = "lots"', "`engine.memory`"),

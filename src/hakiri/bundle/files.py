@@ -13,6 +13,7 @@ from hakiri.bundle.compute import Document
 from hakiri.bundle.resources import compute_of, jobs_of
 from hakiri.errors import BundleUnreadable
 from hakiri.spec.read import Project
+from hakiri.spec.reference import references_in
 
 BUNDLE_FILE = "databricks.yml"
 
@@ -54,8 +55,14 @@ def read_bundle(project: Project) -> Bundle:
     jobs = resources.setdefault("jobs", {})
     jobs.update(_named(project.root, "jobs", made, known=jobs))
     resources["jobs"] = {name: compute.equip(job) for name, job in jobs.items()}
-    specs = (one.spec for one in project.pipelines.values())
-    return replace(bundle, secrets={name: spec.secrets for spec in specs if (name := f"hakiri_{spec.id}") in made})
+    return replace(bundle, secrets=_secrets(project))
+
+
+def _secrets(project: Project) -> dict[str, tuple[str, ...]]:
+    """What pipelines declare, and what the project's catalog is reached with."""
+    shared = [one.name for one in references_in(project.spec.catalog.url or "") if one.kind == "secret"]
+    specs = [one.spec for one in project.pipelines.values()]
+    return {f"hakiri_{spec.id}": tuple(dict.fromkeys((*spec.secrets, *shared))) for spec in specs}
 
 
 def as_yaml(resources: Mapping[str, Any]) -> str:

@@ -13,9 +13,13 @@ from hakiri.spec.schedule import Every
 
 PLANNED_VALUES = ("chunks", "has_work", "resumed", "workers")
 """What `hakiri-plan` tells the tasks after it."""
+PLANNED_LISTS = ("workers",)
+"""What of it a loop can go over."""
 PACKAGE = "hakiri"
 WHEEL = "dist/*.whl"
 """Where the bundle builds it, from the bundle's root: that is where paths of Python resources begin."""
+MOST_AT_ONCE = 100
+"""What a workspace takes of one loop; how many there are is the planner's to say."""
 _COMPUTE = "default"
 _LONGEST_SECONDS = 24 * 3600
 _LATE_SECONDS = 4 * 3600
@@ -95,12 +99,8 @@ def _extract(spec: PipelineSpec) -> Document:
     if asked.rate_budget or asked.max_chunks_per_tick or asked.parallelism == 1:
         return _task("extract", "hakiri-extract", spec, (), hours=12)
     reader = _task("extract_worker", "hakiri-extract", spec, (), hours=12)
-    inputs, most = "{{tasks.plan.values.workers}}", _MOST_AT_ONCE
+    inputs, most = "{{tasks.plan.values.workers}}", MOST_AT_ONCE
     return {"task_key": "extract", "for_each_task": {"inputs": inputs, "concurrency": most, "task": reader}}
-
-
-_MOST_AT_ONCE = 100
-"""What a workspace takes; how many there are is the planner's to say."""
 
 
 def _task(key: str, entry_point: str, spec: PipelineSpec, more: Sequence[str], *, hours: int) -> Document:

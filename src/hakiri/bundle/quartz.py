@@ -1,8 +1,10 @@
-"""A Quartz expression that nobody would understand is told apart from one that Quartz takes."""
+"""A Quartz expression or a time zone that nobody would understand is told apart from one that Quartz takes."""
 
 from __future__ import annotations
 
 import re
+
+from hakiri.spec.schedule import check_timezone
 
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
@@ -15,10 +17,14 @@ _FIELDS = (
     ("day of week", 1, 7, _WEEKDAYS),
     ("year", 1970, 2099, ()),
 )
-_DAY, _WEEKDAY, _YEAR = 3, 5, 6
+_DAY, _MONTH, _WEEKDAY, _YEAR = 3, 4, 5, 6
+_FEBRUARY = 2
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _LAST_DAY = re.compile(r"L|LW|L-([1-9]|[12]\d|30)|([1-9]|[12]\d|3[01])W")
 _NUMBERED = re.compile(r"([1-7]|SUN|MON|TUE|WED|THU|FRI|SAT)(L|#[1-5])|L")
 _TERM = re.compile(r"(?P<first>\*|\w+)(?:-(?P<last>\w+))?(?:/(?P<step>\d+))?")
+_NOT_OF_JAVA = ("Factory", "localtime", "posixrules")
+"""Files beside the time zones of a machine; Java has its own."""
 
 
 def fault_of(expression: str) -> str | None:
@@ -31,6 +37,17 @@ def fault_of(expression: str) -> str | None:
     for place, field in enumerate(fields):
         if not _is_field(place, field):
             return f"`{field}` is no {_FIELDS[place][0]}"
+    return None if _comes(fields) else "that day never comes"
+
+
+def fault_of_zone(name: str) -> str | None:
+    """What is wrong with a time zone; None where Java knows it, too."""
+    try:
+        check_timezone(name)
+    except ValueError as wrong:
+        return str(wrong)
+    if name in _NOT_OF_JAVA or name.startswith(("posix/", "right/")):
+        return f"{name!r} is not a time zone that Java knows; write one like `Europe/Berlin` or `UTC`"
     return None
 
 
@@ -44,8 +61,43 @@ def _is_field(place: int, field: str) -> bool:
 
 def _is_term(place: int, term: str) -> bool:
     found = _TERM.fullmatch(term)
-    if not found or found["step"] == "0" or (found["first"] == "*" and found["last"]):
+    _, low, high, names = _FIELDS[place]
+    # A step leaves the field it counts in: 1 to 59 minutes, 1 to 31 days.
+    if not found or (found["first"] == "*" and found["last"]) or (found["step"] and not 0 < int(found["step"]) <= high):
         return False
     ends = [end for end in (found["first"], found["last"]) if end and end != "*"]
-    _, low, high, names = _FIELDS[place]
     return all(end in names or (end.isdecimal() and low <= int(end) <= high) for end in ends)
+
+
+def _comes(fields: list[str]) -> bool:
+    """Whether one of the days is in one of the months, in one of the years."""
+    if fields[_DAY] == "?" or _LAST_DAY.fullmatch(fields[_DAY]):
+        return True
+    first = min(_values(_DAY, fields[_DAY]))
+    longest = [month for month in _values(_MONTH, fields[_MONTH]) if _DAYS[month - 1] >= first]
+    if longest != [_FEBRUARY] or first < _DAYS[_FEBRUARY - 1]:
+        return bool(longest)
+    years = _values(_YEAR, fields[_YEAR]) if len(fields) > _YEAR else range(1970, 2100)
+    return any(year % 4 == 0 for year in years)  # every fourth, from 1970 to 2099
+
+
+def _values(place: int, field: str) -> list[int]:
+    """What a field stands for, in order."""
+    return sorted({value for term in field.split(",") for value in _term_values(place, term)})
+
+
+def _term_values(place: int, term: str) -> list[int]:
+    _, low, high, names = _FIELDS[place]
+    whole = list(range(low, high + 1))
+    first, last, step = _TERM.fullmatch(term).group("first", "last", "step")  # type: ignore[union-attr]
+    begin = low if first == "*" else _number(first, names)
+    if last is None and step is None and first != "*":
+        return [begin]
+    end = high if last is None else _number(last, names)
+    # A range may go round: NOV-FEB.
+    turned = whole[begin - low :] + whole[: begin - low]
+    return turned[: turned.index(end) + 1 : int(step or 1)]
+
+
+def _number(text: str, names: tuple[str, ...]) -> int:
+    return names.index(text) + 1 if text in names else int(text)

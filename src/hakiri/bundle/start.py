@@ -18,7 +18,7 @@ _EVERY_WEEKDAY = frozenset(range(7))
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _LAST_DAYS = {CronSim.LAST: "L", CronSim.LAST_WEEKDAY: "LW"}
 _SHORTEST_WAIT_SECONDS = 60
-_VOLUME = "volume:"
+_VOLUME, _SCHEMA = "volume:", "schema:"
 
 
 def scheduled(job: str, schedule: Every | Cron, timezone: str) -> dict[str, Any]:
@@ -42,7 +42,8 @@ def triggered(job: str, trigger: Trigger) -> dict[str, Any]:
                 watched["wait_after_last_change_seconds"] = max(_SHORTEST_WAIT_SECONDS, seconds)
             return {"trigger": {"file_arrival": watched}}
         case TableUpdateTrigger():
-            return {"trigger": {"table_update": {"table_names": list(trigger.tables), "condition": "ANY_UPDATED"}}}
+            tables = [_table(one) for one in trigger.tables]
+            return {"trigger": {"table_update": {"table_names": tables, "condition": "ANY_UPDATED"}}}
         case WebhookTrigger():
             reason = "a workspace takes no webhooks of ours"
             advice = f"whoever calls the webhook can start the job: `databricks jobs run-now`, for `{job}`"
@@ -78,6 +79,14 @@ def _watched(url: str) -> str:
     return (
         f"${{resources.volumes.{name}.volume_path}}/{path}/" if path else f"${{resources.volumes.{name}.volume_path}}/"
     )
+
+
+def _table(name: str) -> str:
+    """The table in the bundle's words: `schema:NAME.orders` is in a schema of the bundle, however it is named."""
+    if not name.startswith(_SCHEMA):
+        return name
+    schema, _, table = name.removeprefix(_SCHEMA).partition(".")
+    return f"${{resources.schemas.{schema}.id}}.{table}"
 
 
 def _days(job: str, cron: Cron, parsed: CronSim) -> tuple[str, str]:

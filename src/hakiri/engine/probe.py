@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -13,6 +15,7 @@ from hakiri.engine.foreign import first_line, spark_errors
 from hakiri.engine.session import open_session
 from hakiri.engine.settings import EngineSettings
 from hakiri.errors import SessionFailed
+from hakiri.model.schema_name import quote_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +48,7 @@ def exercise(session: SparkSession, *, schema: str | None = None) -> Iterator[St
     for every kind of session, and what one DROP removes whole. It is gone when the steps end, however they end.
     """
     name = f"`hakiri_probe_{uuid4().hex}`"
-    table = f"{schema}.{name}" if schema else name
+    table = f"{quote_schema(schema)}.{name}" if schema else name
     try:
         yield _timed("write", lambda: _write(session, table))
         yield _timed("merge", lambda: _merge(session, table))
@@ -55,6 +58,11 @@ def exercise(session: SparkSession, *, schema: str | None = None) -> Iterator[St
         # A session that broke half-way cannot tidy up, and the reader wants to hear how it broke.
         with suppress(*spark_errors()):
             session.sql(DROP.format(table=table))
+
+
+def say_package() -> str:
+    """That this package is here, and as which version: a task that is sent to an executor finds it there, or fails."""
+    return f"hakiri {version('hakiri')}, Python {platform.python_version()}"
 
 
 # The only thing put into these is the table's name, which this module makes.

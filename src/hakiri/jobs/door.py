@@ -65,9 +65,13 @@ def doctor() -> None:
 def run(task: Callable[[Parameters], int], program: str, arguments: Sequence[str]) -> int:
     """Run a task with these arguments and return its exit code."""
     try:
-        return task(parse(program, arguments))
+        given = parse(program, arguments)
     except SystemExit as left:
-        return left.code if isinstance(left.code, int) else 0
+        return int(left.code or 0)  # argparse leaves with 0 for --help, with 2 for what it does not take
+    try:
+        return task(given)
+    except SystemExit as left:
+        return _left_midway(left.code)
     except HakiriError as error:
         return _report(error)
     except Exception as unforeseen:  # noqa: BLE001 the last catcher: a traceback goes to the log, not to the user
@@ -79,6 +83,16 @@ def _leave(task: Callable[[Parameters], int], program: str) -> None:
     code = run(task, program, sys.argv[1:])
     if code:
         sys.exit(code)
+
+
+def _left_midway(code: object) -> int:
+    """What a task ends with that something inside it made leave: nobody knows what is undone, so never 0 (G10)."""
+    sys.stderr.write(mask(f"the task left before its end: {code}") + "\n")
+    return code if isinstance(code, int) and 0 < code <= _HIGHEST_CODE else 1
+
+
+_HIGHEST_CODE = 255
+"""A process keeps the last eight bits of its exit code."""
 
 
 def _report(error: HakiriError) -> int:

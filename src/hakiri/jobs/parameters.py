@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
+
+from hakiri.model.schema_name import check_schema
+
+_Kind = Callable[[str], Any]
+"""How a text becomes what is meant; raises ArgumentTypeError where it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +37,34 @@ class Parameters:
 
 def parse(program: str, arguments: Sequence[str]) -> Parameters:
     """What a program was told. Leaves with 2 where that is not right, as any program does."""
+    return Parameters(**vars(_parser(program, lambda kind: kind).parse_args(list(arguments))))
+
+
+def fault_of(program: str, arguments: Sequence[str]) -> str | None:
+    """What a program does not take of these; None where it takes all. What is filled in later counts as right."""
+    said = StringIO()
+    try:
+        with redirect_stderr(said), redirect_stdout(said):
+            _parser(program, _unless_open).parse_args(list(arguments))
+    except SystemExit:
+        return said.getvalue().strip().rpartition("error: ")[2]
+    return None
+
+
+def _parser(program: str, read: Callable[[_Kind], _Kind]) -> ArgumentParser:
     parser = ArgumentParser(prog=program, allow_abbrev=False)
     for name in (*_OF_ALL, *_OF_EACH[program]):
         kind, told = _KINDS[name]
         flag = f"--{name.replace('_', '-')}"
         if name in _NEEDED:
-            parser.add_argument(flag, type=kind, help=told, required=True)
+            parser.add_argument(flag, type=read(kind), help=told, required=True)
         else:
-            parser.add_argument(flag, type=kind, help=told, default=getattr(_DEFAULTS, name))
-    return Parameters(**vars(parser.parse_args(list(arguments))))
+            parser.add_argument(flag, type=read(kind), help=told, default=getattr(_DEFAULTS, name))
+    return parser
+
+
+def _unless_open(kind: _Kind) -> _Kind:
+    return lambda text: text if _OPEN.search(text) else kind(text)
 
 
 def _truth(text: str) -> bool:
@@ -48,9 +74,10 @@ def _truth(text: str) -> bool:
 
 
 def _schema(text: str) -> str:
-    if text and not re.fullmatch(r"\w+(\.\w+)?", text):
-        raise ArgumentTypeError(f"{text!r} is not a schema, like main.hakiri")
-    return text
+    try:
+        return check_schema(text) if text else text
+    except ValueError as wrong:
+        raise ArgumentTypeError(str(wrong)) from None
 
 
 def _pipeline(text: str) -> str:
@@ -73,9 +100,12 @@ _OF_EACH: dict[str, tuple[str, ...]] = {
     "hakiri-land": ("pipeline", "full_refresh", "resumed"),
     "hakiri-maintain": ("retention", "dry_run"),
 }
+PROGRAMS = frozenset(_OF_EACH)
+_OPEN = re.compile(r"\{\{.+\}\}|\$\{.+\}")
+"""What a run or a deployment fills in."""
 _NEEDED = ("project", "pipeline")
 _DEFAULTS = Parameters(project=Path())
-_KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
+_KINDS: dict[str, tuple[_Kind, str]] = {
     "project": (Path, "the folder of hakiri.toml"),
     "pipeline": (_pipeline, "the pipeline's id"),
     "context": (str, "where staged files and journals live, in place of [context] path"),

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Event
+from threading import Event, current_thread, main_thread
 from types import FrameType
 
 from hakiri.errors import NotWritable
@@ -44,7 +44,13 @@ class Stop:
 
 @contextmanager
 def interruptible(stop: Stop) -> Iterator[None]:
-    """The first Ctrl-C asks for a stop; the second ends the process at once, which is safe as any crash is."""
+    """The first Ctrl-C asks for a stop; the second ends the process at once, which is safe as any crash is.
+
+    Off the main thread nothing changes: signals are not ours to take there.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if stop.is_asked:

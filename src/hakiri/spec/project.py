@@ -7,10 +7,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from hakiri.model.schema_name import check_schema
 from hakiri.model.session import SessionKind
 from hakiri.spec.address import HostRule
 from hakiri.spec.frozen import Distinct, Frozen, Int
-from hakiri.spec.names import ConnectorName, Slug, check_identifier
+from hakiri.spec.names import ConnectorName, Slug
 from hakiri.spec.pipeline import PipelineSpec
 
 _REFERENCE_START = "${"
@@ -29,13 +30,6 @@ def check_remote(url: str) -> str:
     if not url.startswith(("sc://", _REFERENCE_START)):
         raise ValueError("a Spark Connect address starts with sc://")
     return url
-
-
-def check_schema(name: str) -> str:
-    """A schema that Spark knows, alone or in a catalog: `hakiri`, `main.hakiri`."""
-    if name.count(".") > 1:
-        raise ValueError(f"{name!r} is not a schema: write it as `schema` or `catalog.schema`")
-    return check_identifier(name)
 
 
 def check_bucket(url: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from hakiri.model.schema_name import check_table
 from hakiri.spec.duration import Duration
 from hakiri.spec.frozen import Frozen
-from hakiri.spec.names import Identifier, SecretName
+from hakiri.spec.names import SecretName
 
 
 class FileArrivalTrigger(Frozen):
@@ -23,7 +24,7 @@ class TableUpdateTrigger(Frozen):
     """A new version of a table."""
 
     type: Literal["table_update"]
-    tables: Annotated[tuple[Identifier, ...], Field(min_length=1)]
+    tables: Annotated[tuple[Annotated[str, AfterValidator(check_table)], ...], Field(min_length=1)]
 
 
 class WebhookTrigger(Frozen):

@@ -26,6 +26,7 @@ from hakiri.catalog.store import Row
 from hakiri.catalog.tables import LINEAGE, Table, Value
 from hakiri.errors import CatalogTooNew, CatalogUnavailable
 from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.schema_name import quote_schema
 
 CREATE = """
 CREATE TABLE IF NOT EXISTS {name} ({columns}, revision BIGINT, head STRING)
@@ -102,7 +103,7 @@ class SparkExecutor:
 
     def __init__(self, spark: SparkSession, schema: str) -> None:
         self._spark = spark
-        self._schema = ".".join(f"`{part}`" for part in schema.replace("`", "").split("."))
+        self._schema = quote_schema(schema)
         self._heads: dict[Table, Head] = {}
         self._commits: Counter[Table] = Counter()
         with self._translated():
