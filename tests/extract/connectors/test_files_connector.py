@@ -237,6 +237,14 @@ def test_a_parquet_value_that_would_lose_digits_is_quarantined(tmp_path: Path) -
     assert (len(rows), faults) == (2, [(2, "cannot be read as timestamp[us]", "x")])
 
 
+def test_a_parquet_value_that_its_declared_type_would_change_is_quarantined(tmp_path: Path) -> None:
+    table = pa.table({"x": [1.55, 1.555], "y": [0.1, 0.1]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    _, rows, faults = read(folder(tmp_path, {}), Column("x", "decimal(3,2)"), Column("y", "float"))
+    assert [row["x"] for row in rows] == [Decimal("1.55")]
+    assert [(row, column) for row, _, column in faults] == [(2, "x")]
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [
