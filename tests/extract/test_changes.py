@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,10 @@ import pytest
 from hakiri.errors import ChangesUnfit, ColumnReserved
 from hakiri.extract.changes.feed import Feed, feed_of
 from hakiri.extract.changes.told import Unwrapped
+from hakiri.extract.connectors.registry import open_connector
 from hakiri.model.change import OP_COLUMN
+from hakiri.model.span import WholeTable
+from hakiri.model.table import SourceTable
 from hakiri.spec.pipeline import PipelineSpec
 
 COLUMNS = pa.schema([("id", pa.int64()), ("note", pa.string()), ("lsn", pa.int64()), ("op", pa.string())])
@@ -188,6 +192,18 @@ def test_envelopes_may_be_texts() -> None:
     found = asked(batch((None, '{"id": "x"}', "c", '{"lsn": 1}'), (None, "{", "c", "[]"), schema=schema))
     assert changes(found) == []
     assert reasons(found) == [("source", "is not an object"), ("after", "cannot be read as int64")]
+
+
+def test_a_column_that_comes_behind_the_first_envelopes_is_a_column_of_the_changes(tmp_path: Path) -> None:
+    line = {"before": None, "op": "c", "source": {"lsn": 1}}
+    old, new = {"id": 1, "note": "a"}, {"id": 2, "note": "b", "colour": "red"}
+    texts = [json.dumps({**line, "after": after}) for after in (*[old] * 1_000, new)]
+    (tmp_path / "orders.jsonl").write_text("\n".join(texts))
+    connector = open_connector("files", {"path": str(tmp_path), "batch_rows": 1_000})
+    schema = connector.describe(SourceTable("orders"))
+    first, second = map(feed(changes={"format": "debezium"}), connector.read(schema, WholeTable()))
+    assert first.rows.schema.names == ["id", "note", "_hakiri_lsn", OP_COLUMN]
+    assert changes(second) == [(2, "b", "red", 1, "upsert")]
 
 
 def test_a_binlog_orders_by_the_number_of_its_file() -> None:

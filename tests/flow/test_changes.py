@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -110,6 +111,19 @@ def test_feeds_that_arrive_in_the_wrong_order_become_what_their_sources_are(make
     _require_stock(stand)
     assert all(result.did_nothing for result in stand.apply().values())
     _require_asked(stand)
+
+
+def test_a_column_behind_the_sampled_envelopes_reaches_the_mirror(make_stand: MakeStand) -> None:
+    source = '{ connector = "files", config = { path = "feed", batch_rows = 1000 } }'
+    load = '{ mode = "cdc_mirror", upsert_key = "id", changes = { format = "debezium" } }'
+    stand = make_stand({"pipelines/now.toml": f'id = "now"\nsource = {source}\nload = {load}\ntables = ["orders"]\n'})
+    after = [*({"id": number, "note": "a"} for number in range(1_000)), {"id": 0, "note": "b", "colour": "red"}]
+    lines = [{"before": None, "after": one, "op": "c", "source": {"lsn": lsn}} for lsn, one in enumerate(after)]
+    (stand.root / "feed").mkdir()
+    (stand.root / "feed/orders.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert apply(stand)["now"] == {"read": 1_001, "quarantined": 0, "filtered": 0}
+    mirror = pl.read_delta(str(stand.folder("orders"))).filter(pl.col("id") < 2).sort("id")
+    assert mirror.select("note", "colour").rows() == [("b", "red"), ("a", None)]
 
 
 def _require_history(stand: Stand) -> None:

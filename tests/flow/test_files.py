@@ -89,6 +89,18 @@ def test_no_row_is_lost_in_silence(make_stand: MakeStand) -> None:
     assert pl.read_delta(str(stand.folder("events_quarantine"))).height == 2
 
 
+def test_a_member_behind_the_sampled_rows_lands_as_a_new_member(make_stand: MakeStand) -> None:
+    source = '{ connector = "files", config = { path = "data", batch_rows = 1000 } }'
+    stand = make_stand({"pipelines/events.toml": f'id = "events"\nsource = {source}\ntables = ["events"]\n'})
+    (stand.root / "data/events").mkdir(parents=True)
+    old, new = {"street": "a"}, {"street": "a", "city": "b"}
+    put(stand, "1.jsonl", *(json.dumps({"at": [at]}) for at in (*[old] * 1_000, new)))
+    put(stand, "2.jsonl", json.dumps({"at": [new]}))
+    apply(stand)
+    cities = pl.read_delta(str(stand.folder("events"))).explode("at").unnest("at")["city"]
+    assert (cities.len(), cities.drop_nulls().to_list()) == (1_002, ["b", "b"])
+
+
 def test_a_file_that_grew_brings_what_is_new_in_it(make_stand: MakeStand) -> None:
     stand = folder(make_stand)
     put(stand, "1.jsonl", event(1), event(1))

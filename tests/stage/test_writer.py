@@ -82,6 +82,27 @@ def test_a_column_that_comes_later_begins_a_new_file(files: Files) -> None:
     assert [row.get("colour") for row in rows(files, chunk)] == [None, None, "red", None, "blue"]
 
 
+def test_a_member_that_comes_later_begins_a_new_file(files: Files) -> None:
+    writer = AttemptWriter(files, ATTEMPT)
+    for value in ({"a": 1}, {"b": {"c": 2}, "a": 1}, {"a": 3, "b": {"c": 4}}):
+        writer.accept(pa.RecordBatch.from_pylist([{"nested": [value]}]))
+    chunk = staged(writer)
+    assert str(chunk.schema.field("nested").type) == "list<element: struct<a: int64, b: struct<c: int64>>>"
+    assert [[row["nested"] for row in table.to_pylist()] for table in tables(files, chunk)] == [
+        [[{"a": 1}]],
+        [[{"a": 1, "b": {"c": 2}}], [{"a": 3, "b": {"c": 4}}]],
+    ]
+
+
+@pytest.mark.parametrize("later", [{"b": 1}, {"a": "1"}], ids=["gone", "retyped"])
+def test_a_member_that_is_gone_or_has_another_type_is_refused(files: Files, later: dict[str, object]) -> None:
+    with AttemptWriter(files, ATTEMPT) as writer:
+        writer.accept(pa.RecordBatch.from_pylist([{"nested": {"a": 1}}]))
+        with pytest.raises(SchemaDrifted, match="`nested`"):
+            writer.accept(pa.RecordBatch.from_pylist([{"nested": later}]))
+        writer.abandon()
+
+
 def test_the_order_of_columns_does_not_matter(files: Files) -> None:
     writer = AttemptWriter(files, ATTEMPT)
     writer.accept(batch(0, 2))

@@ -11,6 +11,7 @@ import pyarrow as pa
 from hakiri.errors import AttemptTaken, ColumnUnholdable, NotWritable, SchemaDrifted
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.delta_schema import normal
+from hakiri.model.grown import grown, has_grown
 from hakiri.model.holdable import why_not
 from hakiri.model.quarantined import QUARANTINED, set_aside
 from hakiri.model.staged import StagedFile
@@ -51,9 +52,9 @@ class AttemptWriter:
     def accept(self, kept: pa.RecordBatch) -> None:
         """Write rows that will land.
 
-        A batch may bring columns that none before it had: a new file begins, and in the files before it Delta reads
-        the column as NULL. A column that is gone or has another type raises SchemaDrifted, one that no Delta table
-        can hold ColumnUnholdable.
+        A batch may bring columns, or members of nested ones, that none before it had: a new file begins, and in the
+        files before it Delta reads them as NULL. A column that is gone or has another type raises SchemaDrifted, one
+        that no Delta table can hold ColumnUnholdable.
         """
         self._fit(kept.schema)
         self._parts.write(kept.select(self.schema.names).cast(self.schema))
@@ -89,12 +90,13 @@ class AttemptWriter:
         for field in self.schema:
             if field.name not in known:
                 raise self._drift(field.name, "it is no longer there")
-            if known[field.name] != field.type:
+            if not has_grown(field.type, known[field.name]):
                 raise self._drift(field.name, f"it was {field.type}, and is {known[field.name]}")
-        added = [pa.field(name, kind) for name, kind in known.items() if name not in self.schema.names]
-        if added:
+        kept = {field.name: grown(field.type, known[field.name]) for field in self.schema}
+        schema = pa.schema(list((kept | {name: kind for name, kind in known.items() if name not in kept}).items()))
+        if schema != self.schema:
             self._parts.turn()
-            self.schema = pa.schema([*self.schema, *added])
+            self.schema = schema
 
     def _checked(self, schema: pa.Schema) -> pa.Schema:
         seen: set[str] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -166,6 +166,59 @@ def test_a_column_that_came_after_the_description_is_not_lost(tmp_path: Path) ->
     assert [row.get("new") for row in rows] == [None, None, date(2024, 1, 2), [1]]
 
 
+OLD = pa.struct([("street", pa.string())])
+NEW = pa.struct([("street", pa.string()), ("city", pa.string())])
+HOME = {"street": "a", "city": "b"}
+
+
+@pytest.mark.parametrize(
+    ("within", "value"),
+    [
+        (lambda kind: kind, HOME),
+        (lambda kind: pa.struct([("home", kind)]), {"home": HOME}),
+        (pa.list_, [HOME]),
+        (lambda kind: pa.map_(pa.string(), kind), [("x", HOME)]),
+    ],
+    ids=["struct", "struct of struct", "list", "map"],
+)
+def test_a_member_that_only_an_unsampled_parquet_file_has_is_not_lost(
+    tmp_path: Path, within: Callable[[pa.DataType], pa.DataType], value: Any
+) -> None:
+    (tmp_path / "t").mkdir()
+    for number in range(40):
+        column = pa.array([value], within(NEW)) if number == 1 else pa.array([None], within(OLD))
+        parquet.write_table(pa.table({"x": column}), tmp_path / f"t/{number:02}.parquet")
+    kinds, rows, faults = read(folder(tmp_path, {}))
+    assert "city" not in kinds["x"]
+    assert ([row["x"] for row in rows if row["x"]], faults) == ([value], [])
+
+
+def test_a_member_that_a_json_file_has_behind_its_sample_is_not_lost(tmp_path: Path) -> None:
+    line = b'{"a": {"b": 1}, "l": [{"b": 1}]}\n'
+    new = b'{"a": {"b": 1, "c": {"d": true}}, "l": [{"b": 1}, {"c": 2}]}\n'
+    kinds, rows, faults = read(folder(tmp_path, {"t.jsonl": line * 1_000 + new + line}, batch_rows=600))
+    assert kinds == {"a": "struct<b: int64>", "l": "list<item: struct<b: int64>>"}
+    assert rows[1_000] == {"a": {"b": 1, "c": {"d": True}}, "l": [{"b": 1, "c": None}, {"b": None, "c": 2}]}
+    assert (len(rows), rows[1_001]["a"], faults) == (1_002, {"b": 1, "c": None}, [])
+
+
+def test_a_member_that_a_declared_type_does_not_name_is_quarantined(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t.jsonl": b'{"a": {"b": 1}}\n{"a": {"b": 1, "c": 2}}\n'})
+    parquet.write_table(pa.table({"a": [{"b": 1, "c": None}, {"b": 1, "c": 2}]}), tmp_path / "t.parquet")
+    _, rows, faults = read(connector, Column("a", "struct<b:bigint>"))
+    assert rows == [{"a": {"b": 1}}] * 2
+    assert faults == [(2, "has a key its type does not know", "a")] * 2
+
+
+def test_maps_of_several_files_hold_the_values_of_all(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    for name, kind in (("a", pa.int32()), ("b", pa.int64())):
+        table = pa.table({"x": pa.array([[("k", 1)]], pa.map_(pa.string(), kind))})
+        parquet.write_table(table, tmp_path / f"t/{name}.parquet")
+    kinds, rows, _ = read(folder(tmp_path, {}))
+    assert (kinds, rows) == ({"x": "map<string, int64>"}, [{"x": [("k", 1)]}] * 2)
+
+
 @pytest.mark.parametrize("header", [b"a,a\n1,2\n", b"a,\n1,2\n", b'"a\n1,2\n', b"\xff,b\n1,2\n"])
 def test_a_header_that_names_no_columns_is_an_error(tmp_path: Path, header: bytes) -> None:
     with pytest.raises(BadValue):
@@ -235,6 +288,14 @@ def test_a_parquet_value_that_would_lose_digits_is_quarantined(tmp_path: Path) -
     parquet.write_table(table, tmp_path / "t.parquet")
     _, rows, faults = read(folder(tmp_path, {}))
     assert (len(rows), faults) == (2, [(2, "cannot be read as timestamp[us]", "x")])
+
+
+def test_a_parquet_value_that_its_declared_type_would_change_is_quarantined(tmp_path: Path) -> None:
+    table = pa.table({"x": [1.55, 1.555], "y": [0.1, 0.1]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    _, rows, faults = read(folder(tmp_path, {}), Column("x", "decimal(3,2)"), Column("y", "float"))
+    assert [row["x"] for row in rows] == [Decimal("1.55")]
+    assert [(row, column) for row, _, column in faults] == [(2, "x")]
 
 
 @pytest.mark.parametrize(

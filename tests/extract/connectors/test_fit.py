@@ -8,9 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hakiri.extract.connectors.declared import arrow_type
-from hakiri.extract.connectors.fit import fit_texts, fit_values
+from hakiri.extract.connectors.fit import fit_array, fit_texts, fit_values
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,15 @@ from hakiri.extract.connectors.fit import fit_texts, fit_values
         ("-128", "tinyint", -128),
         ("1.50", "decimal(10,2)", Decimal("1.50")),
         ("1.5", "double", 1.5),
+        ("0.1", "double", 0.1),
+        ("3.14159265358979323846", "double", 3.141592653589793),
+        ("9007199254740994", "double", 9007199254740994.0),
+        ("1152921504606847000", "double", 1152921504606847000.0),
+        ("6.02214076e23", "double", 6.02214076e23),
+        ("9.999999999999999161e+22", "double", 1e23),
+        ("0.000e-5", "double", 0.0),
+        ("0.1", "float", 0.10000000149011612),
+        ("16777216", "float", 16777216.0),
         ("inf", "double", float("inf")),
         ("true", "boolean", True),
         ("2024-01-02", "date", date(2024, 1, 2)),
@@ -43,6 +54,13 @@ def test_a_text_is_read(text: str, kind: str, value: Any) -> None:
         ("", "bigint"),
         ("9223372036854775808", "bigint"),
         ("1e400", "double"),
+        ("1e-400", "double"),
+        ("9007199254740993", "double"),
+        ("12345678901234567.5", "double"),
+        ("16777217", "float"),
+        ("16777217.00", "float"),
+        ("1e39", "float"),
+        ("1e-50", "float"),
         ("1,5", "double"),
         ("1.555", "decimal(10,2)"),
         ("NaN", "decimal(10,2)"),
@@ -68,6 +86,10 @@ def test_a_text_that_would_change_is_a_misfit_and_its_neighbours_are_not(text: s
         (1.0, "bigint", 1),
         (Decimal("2.50"), "decimal(5,2)", Decimal("2.50")),
         (0.1, "decimal(5,2)", Decimal("0.10")),
+        (2**60, "double", float(2**60)),
+        (Decimal("0.5"), "float", 0.5),
+        (float("inf"), "float", float("inf")),
+        ([0.5, 2], "array<float>", [0.5, 2.0]),
         (7, "string", "7"),
         ({"a": [1]}, "string", '{"a": [1]}'),
         ([1, None], "array<bigint>", [1, None]),
@@ -86,6 +108,14 @@ def test_a_value_fits(value: Any, kind: str, expected: Any) -> None:
     ("value", "kind"),
     [
         (2**53 + 1, "double"),
+        (Decimal("1e-400"), "double"),
+        (2**24 + 1, "float"),
+        (1e300, "float"),
+        (Decimal("16777217.0"), "float"),
+        ([2**24 + 1], "array<float>"),
+        ([2**53 + 1], "array<double>"),
+        (1.555, "decimal(3,2)"),
+        (1.9999999, "decimal(10,2)"),
         (1.5, "bigint"),
         (2**63, "bigint"),
         (True, "bigint"),
@@ -106,6 +136,115 @@ def test_a_value_that_would_change_is_a_misfit(value: Any, kind: str) -> None:
     fitted = fit_values([None, value, None], arrow_type(kind))
     assert list(fitted.misfits) == [1]
     assert fitted.array.null_count == 3
+
+
+UTC_TIME = pa.timestamp("us", tz="UTC")
+PLAIN_TIME = pa.timestamp("us")
+NOON, MIDNIGHT = datetime(2024, 1, 2, 12), datetime(2024, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "stored", "kind", "expected"),
+    [
+        (0.1, pa.float64(), "float", 0.10000000149011612),
+        (21.299999237060547, pa.float64(), "float", 21.299999237060547),
+        (16777218.0, pa.float64(), "float", 16777218.0),
+        (1e20, pa.float64(), "float", 1.0000000200408773e20),
+        (float("-inf"), pa.float64(), "float", float("-inf")),
+        (0.0, pa.float64(), "float", 0.0),
+        (1.55, pa.float64(), "decimal(3,2)", Decimal("1.55")),
+        (0.1, pa.float32(), "decimal(38,20)", Decimal("0.1")),
+        (1e20, pa.float64(), "decimal(21,0)", Decimal(10**20)),
+        (5, pa.int64(), "decimal(3,2)", Decimal(5)),
+        (2**53, pa.int64(), "double", float(2**53)),
+        (Decimal("0.10"), pa.decimal128(10, 2), "double", 0.1),
+        (Decimal("9999999.99"), pa.decimal128(9, 2), "float", 1e7),
+        (MIDNIGHT, PLAIN_TIME, "date", date(2024, 1, 2)),
+        (date(2024, 1, 2), pa.date32(), "timestamp_ntz", MIDNIGHT),
+        ("16777216", pa.large_string(), "float", 16777216.0),
+        ("5", pa.dictionary(pa.int8(), pa.string()), "bigint", 5),
+        (True, pa.bool_(), "string", "true"),
+        ([1, None], pa.large_list(pa.int64()), "array<tinyint>", [1, None]),
+        ({"b": 1}, pa.struct([("b", pa.int8())]), "struct<a:string,b:bigint>", {"a": None, "b": 1}),
+        ([("k", 1.55)], pa.map_(pa.string(), pa.float64()), "map<string,decimal(3,2)>", [("k", Decimal("1.55"))]),
+    ],
+)
+def test_a_stored_value_fits(value: Any, stored: pa.DataType, kind: str, expected: Any) -> None:
+    fitted = fit_array(pa.array([None, value], stored), arrow_type(kind))
+    assert (fitted.array.to_pylist(), fitted.misfits) == ([None, expected], {})
+    assert fitted.array.type == arrow_type(kind)
+
+
+@pytest.mark.parametrize(
+    ("fine", "value", "stored", "kind"),
+    [
+        (1.5, 1e300, pa.float64(), "float"),
+        (1.5, 1e-300, pa.float64(), "float"),
+        (1.5, 16777217.0, pa.float64(), "float"),
+        (1.5, 6.02214076e23, pa.float64(), "float"),
+        (1.5, 1.555, pa.float64(), "decimal(3,2)"),
+        (1.5, 1.9999999, pa.float64(), "decimal(10,2)"),
+        (1.5, float("nan"), pa.float64(), "decimal(10,2)"),
+        (1.0, 1.5, pa.float64(), "bigint"),
+        (1, 16777217, pa.int32(), "float"),
+        (1, 2**63 - 1, pa.int64(), "double"),
+        (1, 2**64 - 1, pa.uint64(), "double"),
+        (1, 1000, pa.int64(), "decimal(5,2)"),
+        (Decimal(1), Decimal("12345678901234567.89"), pa.decimal128(38, 2), "double"),
+        (Decimal(1), Decimal("99999999999999999"), pa.decimal128(17, 0), "double"),
+        (MIDNIGHT, NOON, PLAIN_TIME, "date"),
+        ("1", "16777217", pa.large_string(), "float"),
+        ("1", "0x10", pa.string_view(), "bigint"),
+        ([1.5], [1.5, 1e300], pa.list_(pa.float64()), "array<float>"),
+        ({"a": 1.5}, {"a": 1.555}, pa.struct([("a", pa.float64())]), "struct<a:decimal(3,2)>"),
+        ({"a": 1}, {"b": 1}, pa.struct([("a", pa.int64()), ("b", pa.int64())]), "struct<a:bigint>"),
+        ([("1", 1.5)], [("1", 1e300)], pa.map_(pa.string(), pa.float64()), "map<string,float>"),
+        ([("1", 1)], [("1", 1), ("x", 1)], pa.map_(pa.string(), pa.int64()), "map<int,bigint>"),
+    ],
+)
+def test_a_stored_value_that_would_change_is_a_misfit_and_its_neighbours_are_not(
+    fine: Any, value: Any, stored: pa.DataType, kind: str
+) -> None:
+    fitted = fit_array(pa.array([fine, None, value, fine], stored), arrow_type(kind))
+    assert list(fitted.misfits) == [2]
+    assert fitted.array.is_null().to_pylist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("value", "stored", "kind"),
+    [
+        (1, pa.int64(), "boolean"),
+        (True, pa.bool_(), "bigint"),
+        (1, pa.int64(), "timestamp"),
+        (1, pa.int32(), "date"),
+        (NOON, PLAIN_TIME, "bigint"),
+        (NOON, PLAIN_TIME, "timestamp"),
+        (NOON.replace(tzinfo=UTC), UTC_TIME, "timestamp_ntz"),
+        (MIDNIGHT.replace(tzinfo=UTC), UTC_TIME, "date"),
+        (date(2024, 1, 2), pa.date32(), "timestamp"),
+        (b"12", pa.large_binary(), "bigint"),
+        ({"a": 1}, pa.struct([("a", pa.int64())]), "string"),
+    ],
+)
+def test_a_stored_value_of_another_kind_is_a_misfit(value: Any, stored: pa.DataType, kind: str) -> None:
+    fitted = fit_array(pa.array([value, None, value], stored), arrow_type(kind))
+    assert list(fitted.misfits) == [0, 2]
+    assert fitted.array.null_count == 3
+
+
+def test_a_part_of_a_nested_column_has_the_misfits_of_its_own_rows() -> None:
+    lists = pa.array([[1e300], None, [1.5, 2.5], [], [0.5, 1e300]])
+    fitted = fit_array(lists.slice(1), pa.list_(pa.float32()))
+    assert (fitted.array.to_pylist(), list(fitted.misfits)) == ([None, [1.5, 2.5], [], None], [3])
+
+
+@settings(deadline=None)
+@given(st.one_of(st.integers(-(2**70), 2**70), st.decimals(allow_nan=False, allow_infinity=False, places=3)))
+def test_a_whole_number_never_changes_in_a_double(number: int | Decimal) -> None:
+    for fitted in (fit_values([number], pa.float64()), fit_texts(pa.array([f"{Decimal(number):f}"]), pa.float64())):
+        (double,) = fitted.array.to_pylist()
+        assert double is None or Decimal(number) in (Decimal(double), Decimal(repr(double))) or abs(double) < 2**53
+        assert bool(fitted.misfits) == (double is None)
 
 
 @pytest.mark.parametrize(

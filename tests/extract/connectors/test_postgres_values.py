@@ -195,6 +195,26 @@ def test_a_declared_type_counts_and_what_does_not_fit_it_is_quarantined(postgres
     assert source.count(schema, WholeTable()) == rows.num_rows + bad.num_rows
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("1.555::float8", "decimal(3,2)"),
+        ("1e300::float8", "float"),
+        ("16777217::int4", "float"),
+        ("9007199254740993::numeric", "double"),
+        ("timestamp '2024-01-02 13:05'", "date"),
+        ("timestamptz '2024-01-02 13:05Z'", "timestamp_ntz"),
+        ("2", "boolean"),
+        ("ARRAY[1e300::float8]", "array<float>"),
+    ],
+)
+def test_a_value_that_its_declared_type_would_change_is_quarantined(postgres_url: str, value: str, kind: str) -> None:
+    source = open_connector("postgres", {"url": postgres_url})
+    schema = source.describe(SourceTable("q", query=f"SELECT {value} AS x", columns=(Column("x", kind),)))
+    (bad,) = source.read(schema, WholeTable())
+    assert kind_of(bad) is BatchKind.QUARANTINED
+
+
 def test_an_anonymous_record_is_json(postgres_url: str) -> None:
     source = open_connector("postgres", {"url": postgres_url})
     schema = source.describe(SourceTable("q", query="SELECT ROW(1, 'a') AS r"))

@@ -70,11 +70,27 @@ def widened(first: pa.DataType, second: pa.DataType) -> pa.DataType:
         return pa.struct(list(members.items()))
     if types.is_list(first) and types.is_list(second):
         return pa.list_(widened(first.value_type, second.value_type))
+    if types.is_map(first) and types.is_map(second):
+        return pa.map_(widened(first.key_type, second.key_type), widened(first.item_type, second.item_type))
     if types.is_integer(first) and types.is_integer(second):
         return max(first, second, key=lambda kind: kind.bit_width)
     if _is_number(first) and _is_number(second):
         return pa.float64()
     return pa.string()
+
+
+def grown_by(kind: pa.DataType, values: Iterable[Any]) -> pa.DataType:
+    """The type with the members that JSON values have beyond it, at any depth."""
+    if types.is_list(kind):
+        lists = (value for value in values if isinstance(value, list))
+        return pa.list_(grown_by(kind.value_type, (item for one in lists for item in one)))
+    if not types.is_struct(kind):
+        return kind
+    seen = [value for value in values if isinstance(value, dict)]
+    members = {field.name: grown_by(field.type, (value.get(field.name) for value in seen)) for field in kind}
+    new = dict.fromkeys(name for value in seen for name in value if name not in members)
+    members |= {name: settled(type_of_values(value.get(name) for value in seen)) for name in new}
+    return pa.struct(list(members.items()))
 
 
 def settled(kind: pa.DataType) -> pa.DataType:
@@ -85,6 +101,8 @@ def settled(kind: pa.DataType) -> pa.DataType:
         return pa.list_(settled(kind.value_type))
     if types.is_struct(kind):
         return pa.struct([(field.name, settled(field.type)) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(settled(kind.key_type), settled(kind.item_type))
     return kind
 
 

@@ -12,18 +12,19 @@ from pyarrow import parquet
 from hakiri.errors import BadValue
 from hakiri.extract.connectors.files import FilesConfig
 from hakiri.extract.connectors.files.csv import CsvDialect, Record, blocks, parse, records
-from hakiri.extract.connectors.files.infer import settled, type_of_texts, type_of_values
+from hakiri.extract.connectors.files.infer import grown_by, settled, type_of_texts, type_of_values
 from hakiri.extract.connectors.files.jsonl import Entry, entries
 from hakiri.extract.connectors.files.lines import Stream, lines
 from hakiri.extract.connectors.files.parquet import lakehouse_type
 from hakiri.extract.connectors.files.store import NAME
 from hakiri.extract.connectors.fit import Fitted, fit_array, fit_values, json_text
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
+from hakiri.model.grown import grown
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The columns to make of a file; with `or_more`, also those it has beyond them."""
+    """The columns to make of a file; with `or_more`, also those it has beyond them, and beyond their members."""
 
     fields: pa.Schema
     or_more: bool
@@ -57,6 +58,7 @@ def jsonl_rows(stream: Stream, config: FilesConfig, wanted: Wanted) -> Iterator[
         yield from _quarantined(wanted, ((one.line, one.fault, one.text) for one in block if one.fault))
         good = [one for one in block if one.fault is None]
         if wanted.or_more:
+            types = {name: grown_by(kind, (one.value.get(name) for one in good)) for name, kind in types.items()}
             names = dict.fromkeys(name for one in good for name in one.value if name not in types)
             types |= {name: settled(type_of_values(one.value.get(name) for one in good)) for name in names}
         fitted = {name: fit_values([one.value.get(name) for one in good], kind) for name, kind in types.items()}
@@ -69,7 +71,7 @@ def parquet_rows(opened: parquet.ParquetFile, config: FilesConfig, wanted: Wante
     types = {field.name: field.type for field in wanted.fields}
     own = opened.schema_arrow
     if wanted.or_more:
-        types |= {field.name: lakehouse_type(field.type) for field in own if field.name not in types}
+        types |= {field.name: _grown(types.get(field.name), lakehouse_type(field.type)) for field in own}
     names = [name for name in types if name in own.names]
     row = 1
     for batch in opened.iter_batches(batch_size=config.batch_rows, columns=names, use_threads=False):
@@ -78,6 +80,10 @@ def parquet_rows(opened: parquet.ParquetFile, config: FilesConfig, wanted: Wante
         places = range(row, row + batch.num_rows)
         yield from _batches(wanted, fitted, slice(0, batch.num_rows), places, raw)
         row += batch.num_rows
+
+
+def _grown(kind: pa.DataType | None, own: pa.DataType) -> pa.DataType:
+    return own if kind is None else grown(kind, own)
 
 
 def csv_schema(stream: Stream, config: FilesConfig, asked: Sequence[str], origin: str, rows: int) -> pa.Schema:

@@ -1,0 +1,109 @@
+"""A cast is taken where every value stays what it was; Arrow by itself also rounds, cuts and guesses.
+
+A float holds the value nearest to a fraction, and to a number written with an exponent: that is what a float is. What
+stands before the point comes back digit by digit, nothing finite becomes infinite, and nothing but zero becomes zero.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+_WHOLE = {pa.float32(): 1 << 24, pa.float64(): 1 << 53}
+"""Below it, a float holds every whole number."""
+_ANY_INTEGER = pa.decimal128(20, 0)
+
+
+def why_never(source: pa.DataType, kind: pa.DataType) -> str | None:
+    """Why no value of the one type is one of the other, where a cast would have to guess; None where some may be."""
+    if types.is_boolean(kind) and _is_number(source):
+        return "is a number, not a boolean"
+    if _is_number(kind) and types.is_boolean(source):
+        return "is a boolean, not a number"
+    if _is_number(kind) and types.is_temporal(source):
+        return "is a time, not a number"
+    if types.is_temporal(kind) and _is_number(source):
+        return "is a number, not a time"
+    if _is_bytes(source) and not (types.is_string(kind) or types.is_binary(kind)):
+        return f"is binary, not {kind}"
+    if types.is_temporal(kind) and types.is_temporal(source) and _has_zone(kind) != _has_zone(source):
+        return "has no time zone" if _has_zone(kind) else f"has a time zone, for which {kind} has no place"
+    return None
+
+
+def cast(found: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values in another type; `changed` tells which are others. Raises ArrowException where one has none."""
+    if types.is_decimal(kind) and types.is_floating(found.type):
+        return found.cast(pa.string()).cast(kind)  # 0.1 is the digits it is written with, not those of its bits
+    if types.is_decimal(kind) and types.is_integer(found.type):
+        return found.cast(_ANY_INTEGER).cast(kind)  # Arrow would judge by the type's digits, not by the value's
+    is_judged = types.is_integer(found.type) and types.is_floating(kind)
+    return found.cast(kind, safe=not is_judged)
+
+
+def changed(found: pa.Array, array: pa.Array) -> list[int]:
+    """Where a cast gave another value than was found."""
+    if types.is_floating(array.type):
+        return _changed_floats(found, array)
+    if types.is_string(found.type) and types.is_integer(array.type):
+        return _places(pc.match_substring(found, "x", ignore_case=True))  # Arrow reads 0x10
+    if types.is_timestamp(found.type) and types.is_date(array.type):
+        return _places(pc.not_equal(array.cast(found.type), found))
+    return []
+
+
+def _changed_floats(found: pa.Array, array: pa.Array) -> list[int]:
+    if types.is_floating(found.type) and found.type.bit_width <= array.type.bit_width:
+        return []
+    suspects = pc.indices_nonzero(pc.or_(pc.greater_equal(pc.abs(array), _WHOLE[array.type]), pc.equal(array, 0)))
+    if not len(suspects):
+        return []
+    some, near = found.take(suspects), array.take(suspects)
+    is_other = _is_other_float(some, near) if types.is_floating(found.type) else _is_other(some.cast(pa.string()), near)
+    others: list[int] = suspects.filter(is_other).to_pylist()
+    return others
+
+
+def _is_other_float(found: pa.Array, near: pa.Array) -> pa.Array:
+    """Where neither the narrower float nor what it is written as is the wider one."""
+    is_other = pc.not_equal(near.cast(found.type), found)
+    return pc.and_(is_other, pc.not_equal(near.cast(pa.string()).cast(found.type), found))
+
+
+def _is_other(texts: pa.Array, near: pa.Array) -> pa.Array:
+    is_infinite = pc.and_(pc.is_inf(near), pc.invert(pc.match_substring(texts, "inf", ignore_case=True)))
+    is_zero = pc.and_(pc.equal(near, 0), pc.match_substring_regex(texts, "^[^eE]*[1-9]"))
+    is_long = pc.and_(pc.and_(pc.is_finite(near), pc.not_equal(near, 0)), pc.match_substring_regex(texts, "^[^eE]*$"))
+    is_other = pc.or_(is_infinite, is_zero)
+    return pc.or_(is_other, _is_long_other(texts, near, is_long)) if pc.any(is_long).as_py() else is_other
+
+
+def _is_long_other(texts: pa.Array, near: pa.Array, which: pa.Array) -> pa.Array:
+    """Where, among these, neither the float nor what it is written as is the number of the text."""
+    columns = (which, texts, near, near.cast(pa.string()))
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    others = [is_asked and Decimal(text) not in (Decimal(one), Decimal(shown)) for is_asked, text, one, shown in rows]
+    return pa.array(others, pa.bool_())
+
+
+def _places(which: pa.Array) -> list[int]:
+    found: list[int] = pc.indices_nonzero(which).to_pylist()
+    return found
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return any(is_kind(kind) for is_kind in _BYTES)
+
+
+_BYTES = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view)
+
+
+def _has_zone(kind: pa.DataType) -> bool:
+    return bool(types.is_timestamp(kind) and kind.tz)

@@ -1,0 +1,32 @@
+"""A nested type grows by members, at any depth, as a table grows by columns."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyarrow import types
+
+
+def grown(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """The type with the members that the other has beyond it; what both have stays as it is."""
+    if types.is_struct(kind) and types.is_struct(other):
+        members = {field.name: field.type for field in kind}
+        for field in other:
+            members[field.name] = grown(members.get(field.name, field.type), field.type)
+        return pa.struct(list(members.items()))
+    if types.is_list(kind) and types.is_list(other):
+        return pa.list_(kind.value_field.with_type(grown(kind.value_type, other.value_type)))
+    if types.is_map(kind) and types.is_map(other):
+        return pa.map_(kind.key_type, grown(kind.item_type, other.item_type))
+    return kind
+
+
+def has_grown(kind: pa.DataType, later: pa.DataType) -> bool:
+    """Whether the later type is the first with members beyond it, or the very same."""
+    if types.is_struct(kind) and types.is_struct(later):
+        members = {field.name: field.type for field in later}
+        return all(field.name in members and has_grown(field.type, members[field.name]) for field in kind)
+    if types.is_list(kind) and types.is_list(later):
+        return has_grown(kind.value_type, later.value_type)
+    if types.is_map(kind) and types.is_map(later):
+        return bool(kind.key_type == later.key_type) and has_grown(kind.item_type, later.item_type)
+    return bool(kind == later)
