@@ -189,7 +189,7 @@ def test_what_the_cli_takes_without_a_word_our_check_finds(deployed: Deployment)
         found = {one.code for one in check(read(deployed.root))}
     finally:
         broken.unlink()
-    assert found == {"HK871", "HK872", "HK873", "HK874", "HK876", "HK880"}
+    assert found == {"HK871", "HK872", "HK873", "HK874", "HK876", "HK880", "HK881"}
 
 
 def test_an_unchanged_bundle_is_deployed_without_a_write(deployed: Deployment) -> None:
