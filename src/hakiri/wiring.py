@@ -340,7 +340,8 @@ def view_shelf(settings: Settings, project: Project) -> ViewShelf:
     from hakiri.land.views.spark import SparkViews
 
     engine = engine_settings(settings, project)
-    return SparkViews(readable, partial(target, project), lambda: open_session(engine))
+    name = project.spec.project.name
+    return SparkViews(readable, partial(target, project), lambda: open_session(engine), project=name)
 
 
 def ask(
