@@ -24,7 +24,7 @@ from hakiri.engine.task_values import publish as publish_values
 from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
-from hakiri.land.hooks.registry import functions
+from hakiri.land.hooks.registry import functions, unjudged
 from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
@@ -57,9 +57,14 @@ if TYPE_CHECKING:
     from hakiri.run.upkeep import Maintained
 
 
-def workplace(settings: Settings) -> Workplace:
-    """Where the command was called, with the connectors that are installed."""
-    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=functions())
+def workplace(settings: Settings, *, imports_functions: bool = False) -> Workplace:
+    """Where the command was called, with the connectors that are installed.
+
+    The arguments of functions that hooks call are judged only where their modules may be imported: an import may hang,
+    and a run leaves it to a process that can be stopped.
+    """
+    known = functions() if imports_functions else unjudged()
+    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=known)
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
