@@ -81,7 +81,7 @@ def _differing(
 
 def _tell(differing: Differing) -> None:
     name = plain(differing.table.table)
-    if not differing.version:
+    if not differing.version and not differing.changes:
         say(f"{name}: has not landed yet")
     elif not differing.changes:
         say(f"{name}: no difference (version {differing.version})")
