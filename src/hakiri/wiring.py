@@ -324,7 +324,8 @@ def _views(settings: Settings, project: Project, engine: EngineSettings) -> View
         warehouse = project.spec.hooks.warehouse or settings.environment.get("DATABRICKS_WAREHOUSE_ID")
         places = {view: target(project, view) for view in project.refreshed}
         named = {view: place for view, place in places.items() if isinstance(place, NamedTarget)}
-        return WorkspaceViews(WorkspaceClient, warehouse, clock(), targets=named)
+        schema = tuple(filter(None, (project.spec.context.tables or "").split(".")))
+        return WorkspaceViews(WorkspaceClient, warehouse, clock(), targets=named, schema=schema)
     from hakiri.land.hooks.views import ProjectViews
 
     return ProjectViews(project.views, project.landed_names, partial(target, project), lambda: open_session(engine))

@@ -187,6 +187,8 @@ def test_a_narrower_type_is_refused_until_it_is_accepted_and_then_fits_as_it_is(
     (error,) = stand.apply()["shop"].errors
     assert isinstance(error, SchemaIncompatible)
     assert (error.stored, error.incoming) == ("bigint", "int")
+    _, (orders, _) = hakiri(stand, "schema", "diff", "shop")
+    assert orders["refused"]["message"] == "column `code` of `orders` is bigint and cannot take int (10, 11)"
     hakiri(stand, "schema", "accept", "shop")
     assert stand.apply()["shop"].errors == ()
     assert stand.landed("orders") == Rows([(1, 10), (2, 11)])

@@ -30,7 +30,7 @@ def sample(root: str, chunks: Iterable[StagedChunk], column: str) -> tuple[str, 
     files = [
         (file, name)
         for chunk in chunks
-        if (name := _leading(chunk.schema.names, column)) is not None
+        if (name := leading(chunk.schema.names, column)) is not None
         for file in chunk.files
         if file.rows
     ]
@@ -39,16 +39,22 @@ def sample(root: str, chunks: Iterable[StagedChunk], column: str) -> tuple[str, 
             group = pq.ParquetFile(f"{folder}/{file.path}", filesystem=system).read_row_group(0, columns=[name])
         except (pa.ArrowException, OSError):
             return ()
-        if values := shown(group.column(0), column[len(name) + 1 :]):
+        if values := shown(group.column(0).chunks, column[len(name) + 1 :]):
             return values
     return ()
 
 
-def shown(column: pa.ChunkedArray, path: str = "") -> tuple[str, ...]:
+def shown(column: Iterable[pa.Array], path: str = "") -> tuple[str, ...]:
     """The first values of a column, or of the field within it that the path leads to, shortened."""
-    values = chain.from_iterable(_within(chunk, path).drop_null() for chunk in column.chunks)
+    values = chain.from_iterable(_within(values, path).drop_null() for values in column)
     texts = (str(value.as_py()) for value in islice(values, SHOWN))
     return tuple(text if len(text) <= _MAX_LETTERS else f"{text[:_MAX_LETTERS]}…" for text in texts)
+
+
+def leading(names: Iterable[str], path: str) -> str | None:
+    """The longest of the names that the path begins with; a name may have dots, and case makes no difference."""
+    found = [name for name in names if f"{path}.".casefold().startswith(f"{name}.".casefold())]
+    return max(found, key=len, default=None)
 
 
 def _within(values: pa.Array, path: str) -> pa.Array:
@@ -56,15 +62,9 @@ def _within(values: pa.Array, path: str) -> pa.Array:
     if not path:
         return values
     if arrow.is_struct(values.type):
-        name = _leading([values.type.field(index).name for index in range(values.type.num_fields)], path)
+        name = leading([values.type.field(index).name for index in range(values.type.num_fields)], path)
         return _within(pc.struct_field(values, name), path[len(name) + 1 :]) if name else values
     step, _, rest = path.partition(".")
     if arrow.is_map(values.type):
         return _within(values.keys if step == "key" else values.items, rest)
     return _within(pc.list_flatten(values), rest) if step == "element" else values
-
-
-def _leading(names: Iterable[str], path: str) -> str | None:
-    """The longest of the names that the path begins with; a name may have dots, and case makes no difference."""
-    found = [name for name in names if f"{path}.".casefold().startswith(f"{name}.".casefold())]
-    return max(found, key=len, default=None)

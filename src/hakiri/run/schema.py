@@ -23,10 +23,11 @@ from hakiri.plan.drift import ACCEPTABLE, ChangeKind, SchemaChange, column_chang
 from hakiri.plan.facts import TableFacts
 from hakiri.plan.modes import replaces_table
 from hakiri.run.equipment import Place
+from hakiri.run.first_values import first_values
 from hakiri.run.gather import describe
 from hakiri.run.history import Decision, last_decision
 from hakiri.spec.faults import guess
-from hakiri.spec.feed import sequence_columns
+from hakiri.spec.feed import feed_load, sequence_columns
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy, TableSpec
 from hakiri.stage.manifest import read_manifest
@@ -130,16 +131,27 @@ def schema_diff(
     place: OpenPlace,
     reshapes: Mapping[str, Reshape],
     table: str | None = None,
+    shows_values: bool = False,
 ) -> list[Differing]:
     """How the source, and what is staged of it, differ from the tables, or from the one that is named.
 
-    Changes nothing. Raises UnknownTable, SourceError, TransformUnfit, TypeUnlandable and CatalogError.
+    With a few values of what is refused, if asked for. Changes nothing. Raises UnknownTable, SourceError,
+    TransformUnfit, TypeUnlandable and CatalogError.
     """
     names = tuple(one.name for one in spec.tables)
     if table is not None and table not in names:
         raise UnknownTable(table=table, known=names, guess=guess(table, names))
-    facts = describe(spec, connector, catalog, reshapes=reshapes).facts
-    return [_differing(spec, one, catalog, place) for one in facts.tables if table in (None, one.spec.name)]
+    described = describe(spec, connector, catalog, reshapes=reshapes)
+    found = [_differing(spec, one, catalog, place) for one in described.facts.tables if table in (None, one.spec.name)]
+    for one in found if shows_values else ():
+        if isinstance(one.refused, SchemaIncompatible) and one.table.table in _plain_tables(spec, reshapes):
+            one.refused.sample = first_values(connector, described.schemas[one.table.table], one.refused.column)
+    return found
+
+
+def _plain_tables(spec: PipelineSpec, reshapes: Mapping[str, Reshape]) -> set[str]:
+    """The tables whose rows land as they are read."""
+    return {one.name for one in spec.tables if one.name not in reshapes and feed_load(spec, one) is None}
 
 
 def schema_accept(
