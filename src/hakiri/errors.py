@@ -148,7 +148,8 @@ HakiriError
 │   ├── ViewUnfit                HK830  it does not go with the tables as they are
 │   ├── ViewFailed               HK831  it could not be made or dropped
 │   ├── ViewsMoved               HK832  (retried) another run has made views meanwhile
-│   └── ViewUnanswerable         HK833  it says what only Spark can answer
+│   ├── ViewUnanswerable         HK833  it says what only Spark can answer
+│   └── ViewPlaceTaken           HK834  something else stands where it is to be
 ├── RunError                     HK85x  a run as a whole
 │   ├── ChunksFailed             HK851  chunks that will not be tried again by themselves
 │   ├── TableUnlisted            HK852  a chunk of a table that the manifest no longer has
@@ -2495,6 +2496,21 @@ class ViewUnanswerable(ViewError):
 
     def help(self) -> str:
         return "let a `refresh_mat_view` hook keep its rows, or write it with what is answered here (docs/views.md)"
+
+
+@dataclass(eq=False, kw_only=True)
+class ViewPlaceTaken(ViewError):
+    """A table or a view that this project has not made stands where a view is to be. It was not touched."""
+
+    code = "HK834"
+    view: str
+    address: str
+
+    def message(self) -> str:
+        return f"the view `{self.view}` is not made: {self.address} is there, and is no view that this project has made"
+
+    def help(self) -> str:
+        return f"rename `views/{self.view}.sql`, or drop what is there; the next apply makes the view"
 
 
 # --- runs --------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from hakiri.engine.task_values import publish as publish_values
 from hakiri.errors import HakiriError, NoLocalCatalog
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
-from hakiri.land.hooks.registry import functions
+from hakiri.land.hooks.registry import functions, unjudged
 from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of
 from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
@@ -58,9 +58,14 @@ if TYPE_CHECKING:
     from hakiri.run.upkeep import Maintained
 
 
-def workplace(settings: Settings) -> Workplace:
-    """Where the command was called, with the connectors that are installed."""
-    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=functions())
+def workplace(settings: Settings, *, imports_functions: bool = False) -> Workplace:
+    """Where the command was called, with the connectors that are installed.
+
+    The arguments of functions that hooks call are judged only where their modules may be imported: an import may hang,
+    and a run leaves it to a process that can be stopped.
+    """
+    known = functions() if imports_functions else unjudged()
+    return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=known)
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
@@ -320,7 +325,8 @@ def _views(settings: Settings, project: Project, engine: EngineSettings) -> View
         warehouse = project.spec.hooks.warehouse or settings.environment.get("DATABRICKS_WAREHOUSE_ID")
         places = {view: target(project, view) for view in project.refreshed}
         named = {view: place for view, place in places.items() if isinstance(place, NamedTarget)}
-        return WorkspaceViews(WorkspaceClient, warehouse, clock(), targets=named)
+        schema = tuple(filter(None, (project.spec.context.tables or "").split(".")))
+        return WorkspaceViews(WorkspaceClient, warehouse, clock(), targets=named, schema=schema)
     from hakiri.land.hooks.views import ProjectViews
 
     return ProjectViews(project.views, project.landed_names, partial(target, project), lambda: open_session(engine))
@@ -341,7 +347,8 @@ def view_shelf(settings: Settings, project: Project) -> ViewShelf:
     from hakiri.land.views.spark import SparkViews
 
     engine = engine_settings(settings, project)
-    return SparkViews(readable, partial(target, project), lambda: open_session(engine))
+    name = project.spec.project.name
+    return SparkViews(readable, partial(target, project), lambda: open_session(engine), project=name)
 
 
 def ask(

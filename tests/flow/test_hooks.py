@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import polars as pl
 import pytest
@@ -47,6 +48,25 @@ def shop(make_stand: MakeStand) -> Callable[..., Stand]:
     return shop
 
 
+NAMED = """\
+[project]
+name = "test"
+[context]
+tables = "{schema}"
+[catalog]
+backend = "sqlite"
+"""
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> Iterator[str]:
+    """A schema for tables of a catalog."""
+    name = f"hooked_{uuid4().hex[:8]}"
+    spark.sql(f"CREATE SCHEMA {name}")
+    yield name
+    spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
 def operations(stand: Stand, table: str = "orders") -> list[str]:
     return [str(one["operation"]) for one in reversed(DeltaTable(stand.folder(table)).history())]
 
@@ -70,6 +90,24 @@ post_hook = [
     before = stand.version("orders")
     assert stand.apply()["shop"].did_nothing
     assert stand.version("orders") == before, "a run that lands nothing calls no hook"
+
+
+def test_sql_on_a_table_of_a_catalog_does_nothing_before_its_first_landing(
+    shop: Callable[..., Stand], spark: SparkSession, schema: str
+) -> None:
+    stand = shop(
+        """
+pre_hook = [
+    { type = "sql", statement = "OPTIMIZE {table}" },
+    { type = "sql", statement = "VACUUM {table} RETAIN 168 HOURS" },
+    { type = "sql", statement = "ANALYZE TABLE {table} COMPUTE STATISTICS" },
+    { type = "sql", statement = "REFRESH TABLE {table}" },
+    { type = "sql", statement = "EXPLAIN SELECT * FROM {table}" },
+]""",
+        **{"hakiri.toml": NAMED.format(schema=schema)},
+    )
+    assert stand.apply()["shop"].errors == ()
+    assert spark.table(f"{schema}.orders").count() == 2
 
 
 def test_sql_that_spark_refuses_is_reported_and_the_rows_stay(shop: Callable[..., Stand]) -> None:

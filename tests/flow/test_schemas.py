@@ -11,6 +11,7 @@ import pytest
 from flow.stand import Rows, Stand, change
 from hakiri.cli import door
 from hakiri.errors import KeyChanged, SchemaDrift, SchemaIncompatible
+from hakiri.extract.connectors.files import connector
 from hakiri.model.ledger import RunStatus
 from hakiri.run.journal import EventKind
 from hakiri.run.pipeline import Wish
@@ -125,6 +126,54 @@ def test_files_that_came_to_hold_another_type_wait_until_it_is_accepted(make_sta
     assert stand.landed("events") == Rows([(1, "10"), (2, "x7"), (3, "12")])
 
 
+def chunks_read(stand: Stand) -> int:
+    return sum(event.kind is EventKind.CHUNK_CLAIMED for event in stand.events)
+
+
+@pytest.mark.parametrize("has_landed", [True, False], ids=["stored table", "no table yet"])
+def test_staged_chunks_that_disagree_land_once_that_is_accepted_and_nothing_is_read_again(
+    make_stand: MakeStand, hakiri: Hakiri, monkeypatch: pytest.MonkeyPatch, *, has_landed: bool
+) -> None:
+    monkeypatch.setattr(connector, "SAMPLE_FILES", 1)  # the first file and the last
+    stand = make_stand({"pipelines/events.toml": EVENTS})
+    put(stand, "1.jsonl", {"id": 1})
+    if has_landed:
+        assert stand.apply()["events"].errors == ()
+    for number, code in enumerate((10, "x7", True), start=2):
+        put(stand, f"{number}.jsonl", {"id": number, "code": code})
+    put(stand, "5.jsonl", {"id": 5})
+    (error,) = stand.apply()["events"].errors
+    assert isinstance(error, SchemaIncompatible)
+    assert (error.column, chunks_read(stand)) == ("code", 4 if has_landed else 5)
+    code, (told,) = hakiri(stand, "schema", "diff", "events")
+    assert (code, told["version"], told["refused"]["code"]) == (1, int(has_landed), "HK803")
+    accepted = {"table": "events", "accepted": {"code": "bigint | string"}}
+    assert hakiri(stand, "schema", "accept", "events") == (0, [accepted])
+    assert stand.apply()["events"].errors == ()
+    assert chunks_read(stand) == 0
+    assert stand.landed("events") == Rows([(1, None), (2, "10"), (3, "x7"), (4, "true"), (5, None)])
+
+
+def test_a_staged_chunk_that_its_table_cannot_take_lands_once_that_is_accepted_and_nothing_is_read_again(
+    make_stand: MakeStand, hakiri: Hakiri, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connector, "SAMPLE_FILES", 1)
+    stand = make_stand({"pipelines/events.toml": EVENTS})
+    for number, row in enumerate(({}, {"code": 10}, {}), start=1):
+        put(stand, f"{number}.jsonl", {"id": number, **row})
+    assert stand.apply()["events"].errors == ()
+    put(stand, "4.jsonl", {"id": 4, "code": "x7"})
+    put(stand, "5.jsonl", {"id": 5})
+    (error,) = stand.apply()["events"].errors
+    assert isinstance(error, SchemaIncompatible)
+    assert (error.stored, error.incoming, error.sample) == ("bigint", "string", ("x7",))
+    assert chunks_read(stand) == 2
+    assert hakiri(stand, "schema", "accept", "events")[1] == [{"table": "events", "accepted": {"code": "string"}}]
+    assert stand.apply()["events"].errors == ()
+    assert chunks_read(stand) == 0
+    assert stand.landed("events") == Rows([(1, None), (2, "10"), (3, None), (4, "x7"), (5, None)])
+
+
 def test_a_narrower_type_is_refused_until_it_is_accepted_and_then_fits_as_it_is(
     make_stand: MakeStand, hakiri: Hakiri
 ) -> None:
@@ -138,6 +187,8 @@ def test_a_narrower_type_is_refused_until_it_is_accepted_and_then_fits_as_it_is(
     (error,) = stand.apply()["shop"].errors
     assert isinstance(error, SchemaIncompatible)
     assert (error.stored, error.incoming) == ("bigint", "int")
+    _, (orders, _) = hakiri(stand, "schema", "diff", "shop")
+    assert orders["refused"]["message"] == "column `code` of `orders` is bigint and cannot take int (10, 11)"
     hakiri(stand, "schema", "accept", "shop")
     assert stand.apply()["shop"].errors == ()
     assert stand.landed("orders") == Rows([(1, 10), (2, 11)])

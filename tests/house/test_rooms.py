@@ -65,6 +65,7 @@ MAP = {
     "land.quarantine": room("errors model spec", "pyarrow pyspark"),
     "land.tombstones": room("errors model spec", "pyarrow pyspark"),
     "land.isolated": room("errors model spec", "pyspark"),
+    "land.marks": room("errors model spec", "pyspark"),
     "land.spark": room("errors model spec", "pyspark"),
     "land.lander": room("errors model spec", "pyspark"),
     "land.hooks.sql": room("errors model spec", "pyspark"),

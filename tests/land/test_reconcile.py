@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pyarrow as pa
 import pytest
 
@@ -132,6 +134,13 @@ def test_what_a_person_has_accepted_becomes_text(stored: pa.DataType, staged: pa
     assert types(agreed) == {"C": "STRING", "other": "INT"}
     assert agreed.texts == {"C"}
     assert agreed.is_widening is (stored == pa.string())
+
+
+def test_chunks_of_one_landing_become_text_together_whatever_order_they_come_in() -> None:
+    kinds = (pa.bool_(), pa.date32(), pa.int32())
+    for staged in permutations(table(c=kind) for kind in kinds):
+        assert types(agree(None, *staged, c="boolean | date | int")) == {"c": "STRING"}
+        assert types(agree(table(c=pa.float64()), *staged, c="boolean | date | int | string")) == {"c": "STRING"}
 
 
 @pytest.mark.parametrize("staged", [pa.float64(), pa.binary(), pa.list_(pa.string())], ids=str)

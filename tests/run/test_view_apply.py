@@ -15,7 +15,7 @@ from deltalake import write_deltalake
 
 from hakiri import wiring
 from hakiri.catalog.sqlite import SqliteCatalog
-from hakiri.errors import HakiriError, PlanMoved, ViewFailed, ViewUnfit
+from hakiri.errors import HakiriError, PlanMoved, ViewFailed, ViewPlaceTaken, ViewUnfit
 from hakiri.land.views.port import Views
 from hakiri.land.views.rust import RustViews
 from hakiri.model.chunk import TableKey
@@ -252,9 +252,13 @@ class Board:
     views: dict[str, str] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     schema: str = "main"
+    strangers: set[str] = field(default_factory=set)
 
     def address(self, view: str) -> str:
         return f"`{self.schema}`.`{view}`"
+
+    def is_taken(self, view: str) -> bool:
+        return self.address(view) in self.strangers
 
     def judge(self, views: Any) -> Any:
         return self.judged_by.judge(views)
@@ -345,6 +349,20 @@ def test_a_view_that_its_catalog_refuses_holds_no_other_up_and_is_tried_again(sh
     assert [change.view for change in result.done] == ["other"]
     board.broken.clear()
     assert done(shop.apply()) == [("low", "replace")]
+
+
+def test_a_view_is_not_put_in_the_place_of_a_strangers_nor_read_by_those_above_it(shop: Gallery, board: Board) -> None:
+    shop.write(low="SELECT id FROM orders", high="SELECT id FROM low", other="SELECT city FROM orders")
+    board.strangers.add("`main`.`low`")
+    result = shop.apply()
+    assert [change.view for change in result.done] == ["other"]
+    taken, above = result.errors
+    assert isinstance(taken, ViewPlaceTaken)
+    assert "`main`.`low` is there" in taken.message()
+    assert isinstance(above, ViewUnfit)
+    assert (list(board.views), list(shop.made())) == (["`main`.`other`"], ["other"])
+    board.strangers.clear()
+    assert done(shop.apply()) == [("low", "create"), ("high", "create")]
 
 
 def test_a_view_that_moves_to_another_place_is_not_left_behind(shop: Gallery, board: Board) -> None:

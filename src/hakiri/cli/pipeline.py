@@ -139,7 +139,7 @@ def _workplace(project: Path | None) -> Workplace:
     from hakiri.settings import from_environment
     from hakiri.wiring import workplace
 
-    return workplace(from_environment(project=project))
+    return workplace(from_environment(project=project), imports_functions=True)
 
 
 def _read_json(source: typer.FileText) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from hakiri.wiring import workplace
 
 def check_manifests(project: Path | None, *, as_json: bool) -> None:
     settings = from_environment(project=project)
-    found = workplace(settings).read()
+    found = workplace(settings, imports_functions=True).read()
     check_transforms(found, shown_from=settings.cwd)
     names, views = list(found.pipelines), [view.name for view in found.views]
     if as_json:

@@ -33,7 +33,7 @@ def tell_log(pipeline: str, project: Path | None, *, as_json: bool) -> None:
 
 
 def tell_diff(pipeline: str, project: Path | None, *, as_json: bool) -> int:
-    differing = _differing(pipeline, project)
+    differing = _differing(pipeline, project, shows_values=True)
     if as_json:
         say_json([one.as_json() for one in differing])
     else:
@@ -61,6 +61,7 @@ def _differing(
     project: Path | None,
     *,
     table: str | None = None,
+    shows_values: bool = False,
     see_to: Callable[[Any, list[Differing]], list[Differing]] = lambda _catalog, found: found,
 ) -> list[Differing]:
     """How source and tables differ, or what was seen to of it while the catalog was open."""
@@ -75,13 +76,14 @@ def _differing(
             place=partial(place, found),
             reshapes=transforms(settings, found, spec),
             table=table,
+            shows_values=shows_values,
         )
         return see_to(catalog, differing)
 
 
 def _tell(differing: Differing) -> None:
     name = plain(differing.table.table)
-    if not differing.version:
+    if not differing.version and not differing.changes:
         say(f"{name}: has not landed yet")
     elif not differing.changes:
         say(f"{name}: no difference (version {differing.version})")

@@ -12,6 +12,7 @@ from functools import reduce
 
 from hakiri.errors import SchemaIncompatible
 from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, plain_type, sql_type
+from hakiri.model.accepted import accepted_types
 from hakiri.model.widening import wider
 
 
@@ -55,7 +56,7 @@ def reconcile(
 ) -> Agreement:
     """The agreement of a table, or of none yet, with the files of a landing. Raises SchemaIncompatible.
 
-    `accepted` has columns, and for each the type that may come although the table's own does not hold it.
+    `accepted` has columns, and for each the types that may come although the table's own does not hold them.
     """
     names = _Names(pipeline, table, {name.lower(): kind for name, kind in (accepted or {}).items()})
     incoming = reduce(lambda one, other: _join_structs(one, other, names, ""), staged, Struct(()))
@@ -95,7 +96,7 @@ class _Names:
         """Text, where a person has accepted that the types differ, and text can hold the values of both."""
         kinds = {sql_type(stored).lower(), sql_type(incoming).lower()}
         is_plain = all(isinstance(one, Simple | Decimal) and one != Simple("binary") for one in (stored, incoming))
-        return _TEXT if is_plain and self.accepted.get(column.lower()) in kinds else None
+        return _TEXT if is_plain and kinds.intersection(accepted_types(self.accepted.get(column.lower()))) else None
 
     def refuse(self, column: str, stored: Type, incoming: Type) -> SchemaIncompatible:
         return SchemaIncompatible(

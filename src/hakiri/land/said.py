@@ -12,7 +12,10 @@ from hakiri.model.session import has_ended
 _MAX_REASON = 300
 _WAITED = "Exception thrown in awaitResult"
 """Says that something else went wrong, which comes last."""
-_NO_TABLE = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
+_NO_TABLE = (
+    *("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND"),
+    "TABLE_OR_VIEW_NOT_FOUND",  # of a catalog
+)
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "delta.exceptions.Concurrent")
 
 

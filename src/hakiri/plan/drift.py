@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible
+from hakiri.model.accepted import accepted_types
 from hakiri.model.change import MIRRORED, OP_COLUMN
 from hakiri.model.renamed import doubled, outdated, present_name
 from hakiri.model.staged import PROVENANCE
@@ -118,7 +119,7 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
         return False
     if kind in ACCEPTABLE:
         accepted = {present_name(name, table.spec.renamed).casefold(): kind for name, kind in table.accepted.items()}
-        return accepted.get(column.casefold()) == after
+        return after in accepted_types(accepted.get(column.casefold()))
     return kind in APPLIED or (kind is ChangeKind.REKEYED and _is_read_anew(table))
 
 

@@ -52,7 +52,7 @@ class TableFacts:
     landed_partition: tuple[str, ...] = ()
     """What the table is partitioned by; empty where it is not, or before the first landing."""
     accepted: Mapping[str, str] = field(default_factory=dict)
-    """Columns that a person lets come in another type than the table's, with that type."""
+    """Columns that a person lets come in other types than the table's, with those types."""
     cursor: Cursor | None = None
     watermark: KeyValue | None = None
     """The greatest value of the watermark column in the table, where the load mode goes by it."""

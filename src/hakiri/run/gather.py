@@ -160,7 +160,7 @@ def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
     decided = last_decision(catalog, key)
     return replace(
         facts,
-        landed_columns=decided.facts if decided else None,
+        landed_columns=decided.facts if decided and decided.has_landed else None,
         landed_key=decided.key if decided else (),
         landed_partition=tuple(decided.partition_by) if decided else (),
         accepted=decided.accepted if decided else {},

@@ -22,7 +22,7 @@ class Decision:
     columns: Struct
     key: tuple[str, ...] = ()
     accepted: Mapping[str, str] = field(default_factory=dict)
-    """Columns that a person lets come in another type than the table's, with that type."""
+    """Columns that a person lets come in other types than the table's, with those types."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Columns that have another name since this version, with their old ones."""
     partition_by: Sequence[str] = ()
@@ -45,12 +45,17 @@ class Decision:
         return json.dumps(told, sort_keys=True, ensure_ascii=False)
 
     @property
+    def has_landed(self) -> bool:
+        """Whether the table had columns then; before its first landing types may be accepted already."""
+        return bool(self.columns.fields)
+
+    @property
     def facts(self) -> tuple[ColumnFact, ...]:
         """The columns as plans know them."""
         return tuple(ColumnFact(*one) for one in columns_of(self.columns))
 
 
 def last_decision(catalog: Catalog, table: TableKey) -> Decision | None:
-    """What is in force; None before the first landing."""
+    """What is in force; None before anything has landed or was accepted."""
     history = catalog.schemas(table)
     return Decision.from_text(history[-1].schema_json) if history else None

@@ -365,7 +365,11 @@ class TableLander:
             renamed={new: old for old, new in moved.items()},
             by=str(self._errand.equipment.node),
             run=self._errand.run,
-            reason="first landing" if last is None else "renamed" if moved else "the source has changed",
+            reason="first landing"
+            if last is None or not last.has_landed
+            else "renamed"
+            if moved
+            else "the source has changed",
         )
         try:
             self._catalog.append_schema(self._key, decision.to_text(), after=len(history))

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import HakiriError, NotAcceptable, SchemaMoved, StagedUnfit, UnknownTable
+from hakiri.errors import HakiriError, NotAcceptable, SchemaIncompatible, SchemaMoved, StagedUnfit, UnknownTable
 from hakiri.extract.connectors.port import Connector
-from hakiri.land.staged_types import column_types
-from hakiri.model.chunk import ChunkState, TableKey
+from hakiri.land.reconcile import reconcile
+from hakiri.land.staged_types import table_type
+from hakiri.land.types import Struct
+from hakiri.model.accepted import accepted_text, accepted_types
+from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey
 from hakiri.model.instants import to_brief
-from hakiri.model.renamed import present_name
+from hakiri.model.ledger import LandingStatus
+from hakiri.model.renamed import outdated, present_name
 from hakiri.plan.drift import ACCEPTABLE, ChangeKind, SchemaChange, column_changes, refusal, schema_changes, told
-from hakiri.plan.facts import ColumnFact, TableFacts
+from hakiri.plan.facts import TableFacts
 from hakiri.plan.modes import replaces_table
 from hakiri.run.equipment import Place
+from hakiri.run.first_values import first_values
 from hakiri.run.gather import describe
-from hakiri.run.history import Decision
+from hakiri.run.history import Decision, last_decision
 from hakiri.spec.faults import guess
-from hakiri.spec.feed import sequence_columns
+from hakiri.spec.feed import feed_load, sequence_columns
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy, TableSpec
 from hakiri.stage.manifest import read_manifest
@@ -70,14 +75,28 @@ class Differing:
     told_apart_by: frozenset[str] | None
     """The columns that tell rows and their versions apart; None where only a row's content does."""
     columns: frozenset[str] = frozenset()
-    """The table's own; what else changes is a field within one of them."""
+    """Those of the table and of what is staged for it; what else changes is a field within one of them."""
     is_strict: bool = False
+    landed: frozenset[str] = frozenset()
+    """The table's own."""
 
     @property
     def acceptable(self) -> tuple[SchemaChange, ...]:
         """What a person could let come; under a strict policy nothing."""
         found = (one for one in self.changes if one.kind in ACCEPTABLE and not one.is_applied)
         return () if self.is_strict else tuple(found)
+
+    @property
+    def accepted(self) -> dict[str, tuple[str, ...]]:
+        """The types of each column that a person could let come.
+
+        Where a column has not landed, its staged types differ from each other, and either may come again.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        for one in self.acceptable:
+            types = (one.after,) if one.column.casefold() in self.landed else (one.before, one.after)
+            found[one.column] = (*found.get(one.column, ()), *(kind for kind in types if kind))
+        return found
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -90,7 +109,8 @@ class Differing:
         return tuple(map(told, self.acceptable))
 
     def accepted_as_json(self) -> dict[str, object]:
-        return {"table": self.table.table, "accepted": {one.column: one.after for one in self.acceptable}}
+        accepted = {column: accepted_text(types) for column, types in self.accepted.items()}
+        return {"table": self.table.table, "accepted": accepted}
 
     def as_json(self) -> dict[str, object]:
         changes = [_plain(one) for one in self.changes]
@@ -111,16 +131,27 @@ def schema_diff(
     place: OpenPlace,
     reshapes: Mapping[str, Reshape],
     table: str | None = None,
+    shows_values: bool = False,
 ) -> list[Differing]:
     """How the source, and what is staged of it, differ from the tables, or from the one that is named.
 
-    Changes nothing. Raises UnknownTable, SourceError, TransformUnfit, TypeUnlandable and CatalogError.
+    With a few values of what is refused, if asked for. Changes nothing. Raises UnknownTable, SourceError,
+    TransformUnfit, TypeUnlandable and CatalogError.
     """
     names = tuple(one.name for one in spec.tables)
     if table is not None and table not in names:
         raise UnknownTable(table=table, known=names, guess=guess(table, names))
-    facts = describe(spec, connector, catalog, reshapes=reshapes).facts
-    return [_differing(spec, one, catalog, place) for one in facts.tables if table in (None, one.spec.name)]
+    described = describe(spec, connector, catalog, reshapes=reshapes)
+    found = [_differing(spec, one, catalog, place) for one in described.facts.tables if table in (None, one.spec.name)]
+    for one in found if shows_values else ():
+        if isinstance(one.refused, SchemaIncompatible) and one.table.table in _plain_tables(spec, reshapes):
+            one.refused.sample = first_values(connector, described.schemas[one.table.table], one.refused.column)
+    return found
+
+
+def _plain_tables(spec: PipelineSpec, reshapes: Mapping[str, Reshape]) -> set[str]:
+    """The tables whose rows land as they are read."""
+    return {one.name for one in spec.tables if one.name not in reshapes and feed_load(spec, one) is None}
 
 
 def schema_accept(
@@ -136,7 +167,7 @@ def schema_accept(
             _require_holdable(one, change)
     for one in chosen:
         if catalog is None:
-            raise AssertionError("a table differs only from one that has landed")
+            raise AssertionError("a table differs from what has landed or is staged")
         _accept(catalog, one, by=by, reason=reason or "accepted", version=one.version if version is None else version)
     return chosen
 
@@ -145,10 +176,16 @@ def _accept(catalog: Catalog, differing: Differing, *, by: str, reason: str, ver
     table, history = differing.table, catalog.schemas(differing.table)
     if version != len(history):
         raise SchemaMoved(pipeline=table.pipeline, table=table.table, expected=version, found=len(history))
-    last = Decision.from_text(history[-1].schema_json)
-    types = {change.column: change.after or "" for change in differing.acceptable}
+    last = Decision.from_text(history[-1].schema_json) if history else _BEFORE_ALL
+    types = {
+        column: accepted_text((*accepted_types(last.accepted.get(column)), *new))
+        for column, new in differing.accepted.items()
+    }
     accepted = replace(last, accepted={**last.accepted, **types}, renamed={}, by=by, run="", reason=reason)
     catalog.append_schema(table, accepted.to_text(), after=version)
+
+
+_BEFORE_ALL = Decision(columns=Struct(()))
 
 
 def _require_holdable(differing: Differing, change: SchemaChange) -> None:
@@ -180,16 +217,22 @@ _BEYOND_TEXT = frozenset({"binary", "struct", "array", "map"})
 
 
 def _logged(catalog: Catalog | None, table: TableKey) -> Iterator[Logged]:
-    before: Decision | None = None
+    before = _BEFORE_ALL
     for version in catalog.schemas(table) if catalog else ():
         decision = Decision.from_text(version.schema_json)
         yield Logged(table, version.version, version.applied_at, decision, tuple(_told(before, decision)))
         before = decision
 
 
-def _told(before: Decision | None, after: Decision) -> Iterator[str]:
-    if before is None:
-        return
+def _told(before: Decision, after: Decision) -> Iterator[str]:
+    if before.has_landed:
+        yield from _moved(before, after)
+    for column, kind in after.accepted.items():
+        if before.accepted.get(column) != kind:
+            yield f"accepted {column} {kind}"
+
+
+def _moved(before: Decision, after: Decision) -> Iterator[str]:
     for new, old in after.renamed.items():
         yield told(SchemaChange(ChangeKind.RENAMED, new, old, new, is_applied=True))
     known = [replace(fact, name=present_name(fact.name, after.renamed)) for fact in before.facts]
@@ -197,22 +240,20 @@ def _told(before: Decision | None, after: Decision) -> Iterator[str]:
         yield told(SchemaChange(*change, is_applied=True))
     if tuple(present_name(name, after.renamed) for name in before.key) != after.key:
         yield f"key {', '.join(before.key) or 'none'} -> {', '.join(after.key) or 'none'}"
-    for column, kind in after.accepted.items():
-        if before.accepted.get(column) != kind:
-            yield f"accepted {column} {kind}"
 
 
 def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, place: OpenPlace) -> Differing:
     key = TableKey(spec.id, table.spec.name)
-    changes = schema_changes(table, spec.schema_policy)
-    if catalog is not None and table.landed_columns is not None:
-        waiting = tuple(one for one in _staged_changes(spec, table, catalog, place) if one not in changes)
-        changes = (*changes, *waiting)
+    changes, staged = schema_changes(table, spec.schema_policy), _staged(spec, table, catalog, place)
+    if catalog is not None:
+        waiting = _conflicts(key, table, staged, last_decision(catalog, key) or _BEFORE_ALL)
+        changes = (*changes, *(one for one in waiting if one not in changes))
     refused = refusal(spec.id, key.table, changes, spec.schema_policy)
     version = len(catalog.schemas(key)) if catalog else 0
     is_strict = spec.schema_policy is SchemaPolicy.STRICT
-    columns = frozenset(one.name.casefold() for one in table.landed_columns or ())
-    return Differing(key, version, changes, refused, _told_apart_by(spec, table), columns, is_strict)
+    landed = frozenset(one.name.casefold() for one in table.landed_columns or ())
+    columns = landed.union(name.casefold() for one in staged for name in one.names)
+    return Differing(key, version, changes, refused, _told_apart_by(spec, table), columns, is_strict, landed)
 
 
 def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | None:
@@ -226,25 +267,54 @@ def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | No
     return frozenset(present_name(name, table.spec.renamed).casefold() for name in (*key, cursor, *sequence) if name)
 
 
-def _staged_changes(
-    spec: PipelineSpec, table: TableFacts, catalog: Catalog, place: OpenPlace
-) -> tuple[SchemaChange, ...]:
-    """What is staged and cannot land as it is, each column and type once. Narrower types can."""
-    found: dict[tuple[str, str | None], SchemaChange] = {}
-    for columns in _staged_columns(catalog.staged(TableKey(spec.id, table.spec.name)), place(spec, table.spec)):
-        for change in schema_changes(replace(table, produced=columns), spec.schema_policy):
-            if change.kind is ChangeKind.CHANGED:
-                found.setdefault((change.column, change.after), change)
-    return tuple(found.values())
+def _staged(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, place: OpenPlace) -> tuple[Struct, ...]:
+    """The columns of each chunk that waits to be landed, by the names they have now."""
+    if catalog is None:
+        return ()
+    waiting = _waiting(catalog, TableKey(spec.id, table.spec.name))
+    found = _staged_columns(waiting, place(spec, table.spec)) if waiting else ()
+    return tuple(one.renamed(outdated(one.names, table.spec.renamed)) for one in found)
 
 
-def _staged_columns(states: Iterable[ChunkState], place: Place) -> Iterator[tuple[ColumnFact, ...]]:
+def _waiting(catalog: Catalog, key: TableKey) -> list[ChunkState]:
+    """What is staged, beginning with what a landing holds that was refused."""
+    reserved = [one for one in catalog.landings(key) if one.status is LandingStatus.RESERVED]
+    held = {chunk for landing in reserved for chunk in landing.chunks}
+    done = catalog.chunks(key, [ChunkStatus.DONE]) if held else ()
+    return [*(state for state in done if state.chunk.key in held), *catalog.staged(key)]
+
+
+def _staged_columns(states: Iterable[ChunkState], place: Place) -> Iterator[Struct]:
     for state in states:
         if state.seal is None:
             continue
         with suppress(StagedUnfit):  # one that is lost will be read again
-            schema = read_manifest(place.files, state.seal.path).schema
-            yield tuple(ColumnFact(*one) for one in column_types(schema, table=state.chunk.key.table))
+            yield table_type(read_manifest(place.files, state.seal.path).schema, table=state.chunk.key.table)
+
+
+def _conflicts(key: TableKey, table: TableFacts, staged: Sequence[Struct], decided: Decision) -> list[SchemaChange]:
+    """Each type for which a landing of what is staged would be refused, as if those before it were accepted."""
+    stored = decided.columns.renamed(outdated(decided.columns.names, table.spec.renamed))
+    accepted = {present_name(name, table.spec.renamed): types for name, types in decided.accepted.items()}
+    found: list[SchemaChange] = []
+    while refused := _refused(key, stored if decided.has_landed else None, staged, accepted):
+        column = refused.column
+        change = SchemaChange(ChangeKind.CHANGED, column, refused.stored, refused.incoming, is_applied=False)
+        if change in found:
+            break  # no text holds both, whatever is accepted
+        found.append(change)
+        accepted[column] = accepted_text((*accepted_types(accepted.get(column)), refused.incoming))
+    return found
+
+
+def _refused(
+    key: TableKey, stored: Struct | None, staged: Sequence[Struct], accepted: Mapping[str, str]
+) -> SchemaIncompatible | None:
+    try:
+        reconcile(stored, staged, pipeline=key.pipeline, table=key.table, accepted=accepted)
+    except SchemaIncompatible as refused:
+        return refused
+    return None
 
 
 def _plain(change: SchemaChange) -> dict[str, object]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import Bug, CursorMoved, HakiriError, ViewFailed, ViewsMoved, ViewUnfit
+from hakiri.errors import Bug, CursorMoved, HakiriError, ViewFailed, ViewPlaceTaken, ViewsMoved, ViewUnfit
 from hakiri.land.standing import carried
 from hakiri.land.views.port import Views
 from hakiri.model.chunk import TableKey
@@ -122,9 +122,12 @@ class _Renewal:
         """Judge, make, drop, note. Raises CatalogError, ViewsMoved and what ends a session."""
         changes = change_views(self._facts, self._shelf)
         waiting = tuple(change for change in changes if change.waits_for)
-        verdict = _Verdict(self._facts, self._shelf, [change.view for change in changes if not change.waits_for])
+        ready = [change for change in changes if not change.waits_for]
+        taken = [change.view for change in ready if self._is_taken(change)]
+        verdict = _Verdict(self._facts, self._shelf, [change.view for change in ready if change.view not in taken])
         verdict.reach()
         wanted = {view.name: view for view in self._facts.wanted}
+        self._errors += [ViewPlaceTaken(view=name, address=self._shelf.address(name)) for name in taken]
         self._errors += [
             ViewUnfit(view=name, reason=reason, is_kept=name in verdict.kept) for name, reason in verdict.unfit.items()
         ]
@@ -139,6 +142,10 @@ class _Renewal:
             for error in self._errors:
                 _tell(journal, error)
         return ViewsResult(run, done, waiting, tuple(self._errors))
+
+    def _is_taken(self, change: ViewChange) -> bool:
+        """Whether somebody else's table or view would be replaced."""
+        return change.verb is not ViewVerb.DROP and self._shelf.is_taken(change.view)
 
     def _note_intent(self, todo: list[ViewChange], wanted: Mapping[str, View], run: str) -> None:
         """What is about to be made somewhere is noted before: a crash leaves no view that nobody would drop."""
@@ -170,7 +177,7 @@ class _Renewal:
 
 
 def _tell(journal: Journal, error: HakiriError) -> None:
-    view = error.view if isinstance(error, ViewUnfit | ViewFailed) else ""
+    view = error.view if isinstance(error, ViewUnfit | ViewFailed | ViewPlaceTaken) else ""
     journal.record(EventKind.VIEW_FAILED, view=view, code=error.code, message=error.message())
 
 

@@ -53,6 +53,7 @@ def deaf() -> None:
 
 NOT_A_FUNCTION = 1
 '''
+ENDLESS = "import time\ntime.sleep(3600)\n"
 NAMES = ("note", "refuse", "hang", "die", "untyped", "deaf", "NOT_A_FUNCTION", "missing")
 
 
@@ -62,6 +63,8 @@ def install(site: Path) -> Path:
     (site / "ops_of_a_test.py").write_text(MODULE)
     lines = "\n".join(f"{name.lower()} = ops_of_a_test:{name}" for name in NAMES)
     (site / "ops-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: ops\nVersion: 1.0\n")
+    (site / "endless_of_a_test.py").write_text(ENDLESS)
+    lines += "\nendless = endless_of_a_test:call"
     (site / "ops-1.0.dist-info" / "entry_points.txt").write_text(f"[hakiri.functions]\n{lines}\n")
     return site / "book"
 

@@ -35,7 +35,8 @@ OURS = {"Daily": NamedTarget(("main", "landed", "daily"))}
 
 
 def refresh(workspace: Workspace, view: str = "main.sales.daily", *, warehouse: str | None = "w1") -> None:
-    views = WorkspaceViews(workspace.client, warehouse, ManualClock(), targets=OURS, patience=timedelta(seconds=60))
+    patience, schema = timedelta(seconds=60), ("main", "landed")
+    views = WorkspaceViews(workspace.client, warehouse, ManualClock(), targets=OURS, schema=schema, patience=patience)
     views.refresh(view, CALL)
 
 
@@ -49,10 +50,11 @@ def test_a_view_is_refreshed_by_the_warehouse_and_waited_for(workspace: Workspac
     assert [one.method for one in looks] == ["GET", "GET"]
 
 
-def test_a_view_of_the_project_is_where_its_tables_are(workspace: Workspace) -> None:
-    refresh(then(workspace, "SUCCEEDED"), "daily")
+@pytest.mark.parametrize("view", ["daily", "weekly"])
+def test_a_view_of_the_project_or_without_a_schema_is_where_its_tables_are(workspace: Workspace, view: str) -> None:
+    refresh(then(workspace, "SUCCEEDED"), view)
     (asked,) = [one for one in workspace.asked if "/statements" in one.path]
-    assert asked.document["statement"] == "REFRESH MATERIALIZED VIEW `main`.`landed`.`daily`"
+    assert asked.document["statement"] == f"REFRESH MATERIALIZED VIEW `main`.`landed`.`{view}`"
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,28 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut
+from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut, InvalidProject
 from hakiri.land.hooks.function import call_function
 from hakiri.land.hooks.registry import functions
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
+from hakiri.settings import Settings
 from hakiri.spec.hook import FunctionHook
+from hakiri.wiring import workplace
 from land.hooks.registered import make_known
+from projects import MakeProject
 
 CALL = HookCall(project="p", table=TableKey("shop", "orders"), name="orders", hook="post_hook[0]", number=7, version=9)
+
+PROJECT = """\
+[project]
+name = "test"
+[[pipeline]]
+id = "shop"
+source = { connector = "x" }
+tables = ["orders"]
+load = { pre_hook = { type = "custom_function", function = "missing" } }
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +78,16 @@ def test_the_check_knows_the_same_problems() -> None:
     assert functions()["note"]({"channel": "a"}) == ()
 
 
+def test_a_project_is_read_for_a_run_without_any_import(make_project: MakeProject) -> None:
+    """That of `missing` would fail."""
+    root = make_project({"hakiri.toml": PROJECT})
+    settings = Settings(cwd=root, project=root)
+    assert list(workplace(settings).read().pipelines) == ["shop"]
+    with pytest.raises(InvalidProject) as caught:
+        workplace(settings, imports_functions=True).read()
+    assert "loading `missing` failed" in str(caught.value.problems)
+
+
 @pytest.mark.parametrize(
     ("function", "why"), [("refuse", "ValueError: not today"), ("die", "its process ended with 7")]
 )
@@ -76,10 +99,15 @@ def test_a_function_that_fails_is_told_in_one_line(function: str, why: str) -> N
 
 def test_a_function_that_hangs_is_killed_with_whatever_it_has_started(book: Path) -> None:
     with pytest.raises(HookTimedOut) as caught:
-        call_function(hook("hang", seconds=3600, timeout="5s"), CALL)
-    assert "took longer than 5 s" in caught.value.reason
+        call_function(hook("hang", seconds=3600, timeout="10s"), CALL)
+    assert "took longer than 10 s" in caught.value.reason
     assert isinstance(caught.value, HookError)
     assert not is_running(int(book.read_text()))
+
+
+def test_a_function_whose_import_hangs_is_killed_as_well() -> None:
+    with pytest.raises(HookTimedOut, match="took longer than 5 s"):
+        call_function(hook("endless", timeout="5s"), CALL)
 
 
 def is_running(pid: int) -> bool:
@@ -93,5 +121,5 @@ def test_the_working_folder_offers_no_functions(tmp_path: Path, monkeypatch: pyt
     make_known(tmp_path / "elsewhere", monkeypatch)
     monkeypatch.delenv("PYTHONPATH")
     monkeypatch.chdir(tmp_path / "elsewhere")
-    with pytest.raises(HookFailed, match="not installed here"):
+    with pytest.raises(HookRefused, match="not installed here"):
         call_function(hook("note", channel="a"), CALL)

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hakiri.land.hooks.facts import call_of
-from hakiri.land.hooks.registry import Unusable, load
+from hakiri.land.hooks.registry import load, problems
+
+FAILED, REFUSED = 1, 3
+"""How the process ends, with a reason on standard error: the function raised; it was not called."""
 
 
 def main() -> int:
@@ -17,19 +20,19 @@ def main() -> int:
     told = json.load(sys.stdin.buffer)
     with os.fdopen(os.dup(2), "w") as answer, Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), 2)
-        reason = _failure(told)
+        code, reason = _outcome(told)
         answer.write(reason)
-    return 1 if reason else 0
+    return code
 
 
-def _failure(told: dict[str, Any]) -> str:
+def _outcome(told: dict[str, Any]) -> tuple[int, str]:
     try:
+        for problem in problems(told["function"], told["args"]):
+            return REFUSED, problem
         load(told["function"])(call_of(told["call"]), **told["args"])
-    except Unusable as unusable:
-        return str(unusable)
     except BaseException as error:  # noqa: BLE001 a stranger's code
-        return f"{type(error).__name__}: {' '.join(str(error).split())}"
-    return ""
+        return FAILED, f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return 0, ""
 
 
 if __name__ == "__main__":

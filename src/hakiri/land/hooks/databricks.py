@@ -34,9 +34,14 @@ class WorkspaceViews:
         clock: Clock,
         *,
         targets: Mapping[str, NamedTarget] | None = None,
+        schema: tuple[str, ...] = (),
         patience: timedelta = timedelta(hours=1),
     ) -> None:
-        """`targets` are the views of the project, by name; any other is looked for as the hook writes it."""
+        """`targets` are the views of the project, by name; any other is looked for as the hook writes it.
+
+        A name without a dot is one of `schema`, the one that tables land in.
+        """
+        self._schema = schema
         self._targets = {name.casefold(): one for name, one in (targets or {}).items()}
         self._client = client
         self._warehouse = warehouse
@@ -48,13 +53,16 @@ class WorkspaceViews:
             reason = "no SQL warehouse is named: set `warehouse` under [hooks], or DATABRICKS_WAREHOUSE_ID"
             raise failed(HookRefused, call, reason)
         try:
-            named = self._targets.get(view.casefold()) or NamedTarget(tuple(view.split(".")))
-            self._run(REFRESH.format(view=sql_name(named)), self._warehouse, call)
+            self._run(REFRESH.format(view=sql_name(self._named(view))), self._warehouse, call)
         except DatabricksError as error:
             kind = HookUnanswered if error.error_code in _PASSING else HookFailed
             raise failed(kind, call, f"the workspace said {error.error_code}: {_line(str(error))}") from error
         except (OSError, TimeoutError) as error:
             raise failed(HookUnanswered, call, f"the workspace: {type(error).__name__}") from error
+
+    def _named(self, view: str) -> NamedTarget:
+        parts = tuple(view.split("."))
+        return self._targets.get(view.casefold()) or NamedTarget(parts if "." in view else (*self._schema, *parts))
 
     def _run(self, statement: str, warehouse: str, call: HookCall) -> None:
         statements = self._client().statement_execution

@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 from hakiri.errors import HookFailed, HookRefused, HookTimedOut
+from hakiri.land.hooks.child import REFUSED
 from hakiri.land.hooks.facts import facts_of, failed
-from hakiri.land.hooks.registry import problems
 from hakiri.model.hook import HookCall
 from hakiri.spec.hook import FunctionHook
 
@@ -20,11 +20,9 @@ _MAX_REASON = 300
 def call_function(hook: FunctionHook, call: HookCall) -> None:
     """Return when the function has, in a process of its own that ends with it.
 
-    A repeat calls it again, with the same key in its call. Raises HookRefused, HookFailed, or HookTimedOut when it
-    was killed.
+    Its module is imported there, too: an import may take as long as a call. A repeat calls it again, with the same key
+    in its call. Raises HookRefused, HookFailed, or HookTimedOut when it was killed.
     """
-    for problem in problems(hook.function, hook.args):
-        raise failed(HookRefused, call, problem)
     told = json.dumps({"function": hook.function, "args": hook.args, "call": facts_of(call)}).encode()
     command = [sys.executable, "-P", "-m", "hakiri.land.hooks.child"]  # nothing of the working folder
     # A session of its own, so that what the function has started ends with it.
@@ -38,6 +36,8 @@ def call_function(hook: FunctionHook, call: HookCall) -> None:
         raise failed(HookTimedOut, call, f"`{hook.function}` took longer than {seconds:g} s") from None
     finally:
         _end(child)
+    if child.returncode == REFUSED and said:
+        raise failed(HookRefused, call, _last_line(said, REFUSED))
     if child.returncode:
         raise failed(HookFailed, call, f"`{hook.function}`: {_last_line(said, child.returncode)}")
 

@@ -32,7 +32,6 @@ _NOT_UNICAST = tuple(
         ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
     )
 )
-_NAT64 = IPv6Network("64:ff9b::/96")
 
 
 class NotAllowed(Exception):
@@ -48,10 +47,8 @@ def is_public(address: str) -> bool:
     match found:
         case IPv4Address():
             return not any(found in network for network in _NOT_PUBLIC)
-        case IPv6Address() if found in _NAT64:
-            # How a network without IPv4 reaches a server that has nothing else: as public as that server.
-            return is_public(str(IPv4Address(found.packed[-4:])))
         case IPv6Address():
+            # NAT64 (64:ff9b::/96, 64:ff9b:1::/48) is not among them: where it leads is for its network to say.
             return found in _UNICAST and not any(found in network for network in _NOT_UNICAST)
 
 

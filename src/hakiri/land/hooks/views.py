@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from hakiri.errors import HookRefused
 from hakiri.land.hooks.facts import failed
 from hakiri.land.hooks.sql import translated
 from hakiri.land.isolated import isolated
-from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
+from hakiri.land.marks import REFRESHED, marked, properties_at
+from hakiri.land.target import NamedTarget, PathTarget, Target, address_of, sql_name
 from hakiri.model.hook import HookCall
 from hakiri.model.view import View
 from hakiri.spec.view import expanded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+CREATE = "CREATE TABLE {table} USING delta {marked} AS {query}"
 
 
 class Views(Protocol):
@@ -52,10 +55,25 @@ class ProjectViews:
         with translated(call):
             session = isolated(self._spark())
             # In brackets, whatever Spark may see in the text can only be a query.
-            rows = session.sql(f"SELECT * FROM (\n{expanded(known, self._views, self._stored)}\n)")  # noqa: S608 checked
-            writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-            match self._target(known.name):
-                case PathTarget(path):
-                    writer.save(path)
-                case NamedTarget() as named:
-                    writer.saveAsTable(sql_name(named))
+            query = f"SELECT * FROM (\n{expanded(known, self._views, self._stored)}\n)"  # noqa: S608 checked
+            _keep(session, query, self._target(known.name), call)
+
+
+def _keep(session: SparkSession, query: str, target: Target, call: HookCall) -> None:
+    """The query's rows are the table's. Raises HookRefused where the table is somebody else's."""
+    found = properties_at(session, target)
+    if found is None:
+        clause = marked(REFRESHED, call.project)
+        session.sql(CREATE.format(table=sql_name(target), marked=clause, query=query)).collect()
+        return
+    if found.get(REFRESHED) != call.project:
+        reason = f"`{address_of(target)}` is no table that a hook of this project has made: drop it, or rename the view"
+        raise failed(HookRefused, call, reason)
+    writer = session.sql(query).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+    match target:
+        case PathTarget(path):
+            writer.save(path)
+        case NamedTarget():
+            writer.saveAsTable(sql_name(target))
+        case _:
+            assert_never(target)

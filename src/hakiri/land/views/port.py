@@ -15,6 +15,13 @@ class Views(Protocol):
         """What SQL calls the view there; empty where its definition is all there is of it."""
         ...
 
+    def is_taken(self, view: str) -> bool:
+        """Whether something that this project has not made stands where the view is to be.
+
+        Raises ViewFailed, SessionLost or SessionUnreachable.
+        """
+        ...
+
     def judge(self, views: Sequence[View]) -> Mapping[str, str]:
         """Why each of these does not go with the tables as they are, in one line; nothing of those that do.
 
@@ -24,14 +31,14 @@ class Views(Protocol):
         ...
 
     def make(self, view: View) -> None:
-        """Make the view, or put it in the place of the one of its name. A repeat makes it again.
+        """Make the view, or put it in the place of the one of its name, taken or not. A repeat makes it again.
 
         Raises ViewFailed, SessionLost or SessionUnreachable.
         """
         ...
 
     def drop(self, view: str, address: str) -> None:
-        """Take the view away from where it was made. A repeat finds none, and does nothing.
+        """Take the view away from where it was made. A repeat finds none, or somebody else's, and does nothing.
 
         Raises ViewFailed, SessionLost or SessionUnreachable.
         """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hakiri.errors import ViewFailed
 from hakiri.land.isolated import isolated
+from hakiri.land.marks import VIEW, marked, properties_of
 from hakiri.land.said import translating
 from hakiri.land.target import Target, sql_name
 from hakiri.land.views.judged import judged
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 # In brackets, whatever Spark may see in the text can only be a query.
 JUDGE = "SELECT * FROM (\n{query}\n) LIMIT 0"
-MAKE = "CREATE OR REPLACE VIEW {view} AS SELECT * FROM (\n{query}\n)"
+MAKE = "CREATE OR REPLACE VIEW {view} {marked} AS SELECT * FROM (\n{query}\n)"
 DROP = "DROP VIEW IF EXISTS {view}"
 
 
@@ -27,15 +28,26 @@ class SparkViews:
     """Views in a schema of Spark's catalogs, or of Unity Catalog."""
 
     def __init__(
-        self, tables: Mapping[str, Target], target: Callable[[str], Target], spark: Callable[[], SparkSession]
+        self,
+        tables: Mapping[str, Target],
+        target: Callable[[str], Target],
+        spark: Callable[[], SparkSession],
+        *,
+        project: str,
     ) -> None:
         """`tables` are where everything is that views may read, by name; `target` tells where a view is to be."""
+        self._project = project
         self._stored = {name: sql_name(one) for name, one in tables.items()}
         self._target = target
         self._spark = spark
 
     def address(self, view: str) -> str:
         return sql_name(self._target(view))
+
+    def is_taken(self, view: str) -> bool:
+        with _translated(view):
+            found = properties_of(isolated(self._spark()), self.address(view))
+        return found is not None and not self._is_ours(found)
 
     def judge(self, views: Sequence[View]) -> Mapping[str, str]:
         if not views:
@@ -56,11 +68,18 @@ class SparkViews:
         stored = {read: self._stored.get(read) or self.address(read) for read in view.reads}
         with _translated(view.name):
             session = isolated(self._spark())
-            session.sql(MAKE.format(view=self.address(view.name), query=over(view, stored))).collect()
+            mark = marked(VIEW, self._project)
+            session.sql(MAKE.format(view=self.address(view.name), marked=mark, query=over(view, stored))).collect()
 
     def drop(self, view: str, address: str) -> None:
         with _translated(view):
-            isolated(self._spark()).sql(DROP.format(view=address)).collect()
+            session = isolated(self._spark())
+            found = properties_of(session, address)
+            if found is not None and self._is_ours(found):
+                session.sql(DROP.format(view=address)).collect()
+
+    def _is_ours(self, properties: Mapping[str, str]) -> bool:
+        return properties.get(VIEW) == self._project
 
 
 def _translated(view: str) -> AbstractContextManager[None]:
