@@ -33,7 +33,7 @@ from hakiri.model.view import View
 from hakiri.plan.modes import MERGING
 from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
-from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline
+from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline, relocate
 from hakiri.run.node import Node
 from hakiri.run.query import table_targets
 from hakiri.run.surroundings import looks_around
@@ -60,6 +60,14 @@ if TYPE_CHECKING:
 def workplace(settings: Settings) -> Workplace:
     """Where the command was called, with the connectors that are installed."""
     return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=functions())
+
+
+def read_project(settings: Settings, *, context: str = "", tables: str = "", state: str = "") -> Project:
+    """The project, with its files, its tables and its catalog where a job or a notebook says that they are.
+
+    Raises ProjectNotFound and InvalidProject.
+    """
+    return relocate(workplace(settings).read(), path=context, tables=tables, state=state)
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
@@ -424,11 +432,10 @@ def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> b
             return True
 
 
-def looks(settings: Settings, *, moved: Callable[[Project], Project] | None = None) -> Iterator[Look]:
-    """Everything a doctor looks at, the quick things first, in the project as it is or as it has been moved."""
+def looks(settings: Settings, read: Callable[[Settings], Project] = read_project) -> Iterator[Look]:
+    """Everything a doctor looks at, the quick things first."""
     try:
-        project = workplace(settings).read()
-        project = moved(project) if moved else project
+        project = read(settings)
     except HakiriError as wrong:
         yield Look("manifests", _raising(wrong))
         project = None  # Spark can be looked at all the same
