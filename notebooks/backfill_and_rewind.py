@@ -1,22 +1,21 @@
 # Databricks notebook source
 # MAGIC %md
 # MAGIC # Backfill and rewind
-# MAGIC How history is read, and read again: a first backfill, a window that the source corrected, a whole table
-# MAGIC anew, and a look at what a table held before. It works on a small shop of its own, in a folder that it
-# MAGIC removes again.
+# MAGIC How history is read, and read again: a first backfill, a file that the source corrected, a rewind, a look at
+# MAGIC what a table held before, and a whole table anew. It works on a small shop of its own, in a folder and in
+# MAGIC schemas that it removes again.
 # MAGIC
 # MAGIC | what happened | what to do |
 # MAGIC |---|---|
 # MAGIC | chunks failed for good, and the cause is mended | `hakiri run ID --retry-failed` |
-# MAGIC | the source corrected a stretch of its past | `hakiri backfill rewind ID`, then `hakiri apply ID` |
+# MAGIC | the source corrected its past, or a rule was wrong | `hakiri backfill rewind ID`, then `hakiri apply ID` |
 # MAGIC | the source deleted rows of its past | `hakiri apply ID --full-refresh`, or the job `hakiri_backfill` |
 # MAGIC | a landing was wrong | `RESTORE` the table, then a full refresh |
 
 # COMMAND ----------
 
-import sqlite3
 import tempfile
-from contextlib import closing
+from datetime import date, timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -31,42 +30,45 @@ from hakiri.run.rewind import parse_window, rewind
 from hakiri.run.stopping import Stop
 from hakiri.settings import from_environment
 
-# In a workspace, name a folder of a volume, which all machines have in common, and a schema like main.sandbox.
-FOLDER: Path | None = None
-SCHEMA = ""
+# In a workspace, name a folder of a volume, which all machines have in common, and a catalog to make two schemas in.
+FOLDER: Path | None = None  # Path("/Volumes/main/sandbox/files")
+CATALOG = ""  # main
 
-kept = tempfile.TemporaryDirectory(prefix="hakiri-rewind-", dir=FOLDER)
+kept = tempfile.TemporaryDirectory(prefix="hakiri_rewind_", dir=FOLDER)
 root = Path(kept.name)
-context = f'[context]\ntables = "{SCHEMA}"\n' if SCHEMA else ""
-(root / "hakiri.toml").write_text(f"""\
+schemas = [f"{CATALOG}.{root.name}", f"{CATALOG}.{root.name}_state"] if CATALOG else ["", ""]
+settings = from_environment(project=root)
+orders = TableKey("shop", "orders")
+HIGHEST_PRICE = 20
+MANIFEST = """\
 [project]
 name = "rewind"
-{context}[catalog]
-backend = "sqlite"
 [[pipeline]]
 id = "shop"
-source = {{ connector = "sqlite", config = {{ path = "shop.sqlite" }} }}
-tables = [{{ name = "orders", primary_key = ["id"] }}]
+source = {{ connector = "files", config = {{ path = "." }} }}
 incremental = {{ column = "day" }}
-backfill = {{ window = "30d" }}
 load = {{ mode = "upsert" }}
-""")
-settings = from_environment(project=root)
-project = wiring.workplace(settings).read()
-spec, orders = project.pipelines["shop"].spec, TableKey("shop", "orders")
-table = sql_name(wiring.target(project, "orders"))
-by_month = f"SELECT date_format(day, 'yyyy-MM') AS month, SUM(price) AS sum FROM {table} GROUP BY 1 ORDER BY 1"  # noqa: S608 our own
+quality = {{ row_level = [{{ type = "range", field = "price", max = {highest}, on_fail = "skip" }}] }}
+[[pipeline.tables]]
+name = "orders"
+primary_key = ["id"]
+columns = [{{ name = "id", type = "bigint" }}, {{ name = "price", type = "double" }}, {{ name = "day", type = "date" }}]
+"""
+(root / "hakiri.toml").write_text(MANIFEST.format(highest=HIGHEST_PRICE))
 
 
-def change(*statements: str) -> None:
-    with closing(sqlite3.connect(root / "shop.sqlite")) as source, source:
-        for statement in statements:
-            source.execute(statement)
+def put(month: int, price: int) -> None:
+    """A file with an order for each day of the month, written whole: a volume lets no file be changed in its place."""
+    days = [date(2024, 1, 1) + timedelta(number) for number in range(182)]
+    lines = [f"{number},{price + number % 7},{day}" for number, day in enumerate(days) if day.month == month]
+    (root / "orders").mkdir(exist_ok=True)
+    (root / "orders" / f"2024-{month:02}.csv").write_text("\n".join(["id,price,day", *lines, ""]))
 
 
 def run(**wish: bool) -> str:
+    project = wiring.read_project(settings, tables=schemas[0], state=schemas[1])
     with wiring.equipment(settings, project) as parts:
-        (result,) = apply(parts, [spec], wish=Wish(**wish), stop=Stop())
+        (result,) = apply(parts, [project.pipelines["shop"].spec], wish=Wish(**wish), stop=Stop())
     for error in result.errors:
         raise error
     return f"{result.rows_read} rows read, {result.rows} landed"
@@ -77,74 +79,83 @@ def ask(sql: str) -> pd.DataFrame:
         return parts.spark().sql(sql).toPandas()
 
 
-def chunks() -> pd.DataFrame:
+def show_months(title: str) -> None:
+    by_month = f"SELECT date_format(day, 'yyyy-MM') AS month, SUM(price) AS sum FROM {table} GROUP BY 1 ORDER BY 1"  # noqa: S608 our own
+    show(picture(title, "price", [Bar(one.month, one.sum) for one in ask(by_month).itertuples()]))
+
+
+def chunks() -> str:
     with wiring.existing_catalog(settings, project) as catalog:
         known = catalog.chunks(orders) if catalog else ()
     told = [(one.chunk.key.chunk, one.chunk.key.generation, one.status.value, one.reason) for one in known]
-    return pd.DataFrame(told, columns=["chunk", "generation", "status", "reason"])
+    return pd.DataFrame(told, columns=["chunk", "generation", "status", "reason"]).to_string(index=False)
 
+
+project = wiring.read_project(settings, tables=schemas[0], state=schemas[1])
+table = sql_name(wiring.target(project, "orders"))
+if CATALOG:
+    ask(f"CREATE SCHEMA {schemas[0]}")  # a run makes the other one
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## The first backfill
-# MAGIC A table's first round reads all of it, in chunks of `backfill.window`. Each chunk is claimed, read and
-# MAGIC staged on its own, any number at a time; a run that is stopped goes on where it was. The cursor moves when
-# MAGIC all have landed.
+# MAGIC A table's first round reads all of it, in chunks: here each file is one, a database is cut by
+# MAGIC `backfill.window`. Each chunk is claimed, read and staged on its own, any number at a time; a run that is
+# MAGIC stopped goes on where it was. The cursor moves when all have landed.
 
 # COMMAND ----------
 
-change(
-    "CREATE TABLE orders (id INTEGER PRIMARY KEY, price REAL, day TIMESTAMP)",
-    """
-    WITH RECURSIVE days(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM days WHERE n < 179)
-    INSERT INTO orders SELECT n, 10 + n % 7, datetime('2024-01-01', n || ' days') FROM days
-    """,
-)
+for month in range(1, 7):
+    put(month, price=30 if month == 3 else 10)
 print(run())
-print(chunks().to_string(index=False))
-months = ask(by_month)
-show(picture("Sales as they landed", "price", [Bar(one.month, one.sum) for one in months.itertuples()]))
+print(chunks())
+show_months("Sales as they landed: a rule has set March aside")
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## The source corrects its past
-# MAGIC Rows change behind the cursor: an incremental run does not see them.
+# MAGIC A file that is written anew is another version of it, and the next run reads that. Of a database an
+# MAGIC incremental run sees nothing that changed behind the cursor: that takes a rewind.
 
 # COMMAND ----------
 
-change("UPDATE orders SET price = 30 WHERE day >= '2024-03-01' AND day < '2024-04-01'")
+put(2, price=12)
 print(run())
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Rewind
+# MAGIC March was right, and the rule was wrong. With another rule nothing has changed at the source, so a run
+# MAGIC finds nothing to do.
+# MAGIC
 # MAGIC `hakiri backfill rewind shop --from 2024-03-01 --to 2024-04-01 --reason "RT-481"`: the chunks that read
-# MAGIC the window get a new generation, which keeps the reason; the old one stays for whoever asks later.
-# MAGIC Nothing is read yet.
+# MAGIC the window get a new generation, which keeps the reason; the old one stays for whoever asks later. Nothing
+# MAGIC is read yet. (Nobody knows which days a file holds before it is read, so of files all are read again.)
 
 # COMMAND ----------
 
+(root / "hakiri.toml").write_text(MANIFEST.format(highest=2 * HIGHEST_PRICE))
+print(run())
 with wiring.existing_catalog(settings, project) as catalog:
     if catalog is None:
         raise RuntimeError("nothing has landed")
     window = parse_window("2024-03-01", "2024-04-01")
-    rewind(catalog, spec, window, reason="RT-481: prices of March", by="this notebook")
-print(chunks().to_string(index=False))
+    rewind(catalog, project.pipelines["shop"].spec, window, reason="RT-481: prices of March", by="this notebook")
+print(chunks())
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC The next run reads those chunks and no others. By `upsert` a row with the same cursor and other content
-# MAGIC takes the place of the old one; the rest are there already, and are left out. No row is there twice.
+# MAGIC takes the place of the old one; those that are there already are left out. No row is there twice.
 
 # COMMAND ----------
 
 print(run())
-months = ask(by_month)
-show(picture("Sales after the rewind", "price", [Bar(one.month, one.sum) for one in months.itertuples()]))
+show_months("Sales after the rewind")
 twice = ask(f"SELECT id FROM {table} GROUP BY id HAVING COUNT(*) > 1")  # noqa: S608 our own
 print(f"rows that are there twice: {len(twice)}")
 
@@ -158,12 +169,11 @@ print(f"rows that are there twice: {len(twice)}")
 
 # COMMAND ----------
 
-march = "WHERE day >= '2024-03-01' AND day < '2024-04-01'"
 with wiring.existing_catalog(settings, project) as catalog:
     versions = sorted({one.version for one in catalog.landings(orders) if one.version is not None}) if catalog else []
 for version in versions:
-    found = ask(f"SELECT SUM(price) AS sum FROM {table} VERSION AS OF {version} {march}")  # noqa: S608 our own
-    print(f"March in version {version}: {found['sum'][0]:,.0f}")
+    found = ask(f"SELECT COUNT(*) AS orders, SUM(price) AS sum FROM {table} VERSION AS OF {version}")  # noqa: S608 our own
+    print(f"version {version}: {found['orders'][0]} orders, {found['sum'][0]:,.0f}")
 
 # COMMAND ----------
 
@@ -174,14 +184,14 @@ for version in versions:
 
 # COMMAND ----------
 
-change("DELETE FROM orders WHERE day < '2024-02-01'")
+(root / "orders" / "2024-01.csv").unlink()
+print(run())
 print(run(is_full_refresh=True))
-months = ask(by_month)
-show(picture("Sales after the full refresh", "price", [Bar(one.month, one.sum) for one in months.itertuples()]))
+show_months("Sales after the full refresh")
 
 # COMMAND ----------
 
 # To keep the shop, leave this out.
-if SCHEMA:
-    ask(f"DROP TABLE {table}")
+for schema in filter(None, schemas):
+    ask(f"DROP SCHEMA {schema} CASCADE")
 kept.cleanup()

@@ -18,10 +18,15 @@ from hakiri.settings import from_environment
 
 # In a workspace, name the folder of your hakiri.toml here; otherwise it is looked for from this folder upward.
 PROJECT: Path | None = None
+# What the jobs were deployed with, to see what they see; what is empty here is as the manifest has it.
+CONTEXT = ""  # /Volumes/main/hakiri/context
+TABLES = ""  # main.hakiri
+STATE = ""  # main.hakiri_state
+SECRET_SCOPE = ""
 PIPELINE = "shop"
 
-settings = from_environment(project=PROJECT)
-project = wiring.workplace(settings).read()
+settings = from_environment(project=PROJECT, secret_scope=SECRET_SCOPE)
+project = wiring.read_project(settings, context=CONTEXT, tables=TABLES, state=STATE)
 spec = find_pipeline(project, PIPELINE).spec
 
 # COMMAND ----------

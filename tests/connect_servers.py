@@ -20,11 +20,12 @@ from small_queries import FOR_SMALL_QUERIES
 
 @contextmanager
 def connect_server(folder: Path) -> Iterator[str]:
-    """The address of a server that nobody else can reach, stopped at the end. Its log is in the folder."""
+    """The address of a server that nobody else can reach, stopped at the end. Log and warehouse are in the folder."""
     port = free_port()
     settings = EngineSettings(memory="1g", conf=FOR_SMALL_QUERIES)
     java = find_java(default_cache_dir())
     conf = local_conf(settings, jars=provide_jars(settings, java), logs=folder)
+    conf |= {"spark.sql.warehouse.dir": str(folder / "warehouse")}
     conf |= {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": str(port)}
     command = [str(spark_home() / "bin" / "spark-submit")]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]

@@ -63,6 +63,7 @@ class Settings:
         return SecretScope(name)
 
 
-def from_environment(*, project: Path | None = None, verbose: bool = False) -> Settings:
-    """The settings of this process."""
-    return Settings(cwd=Path.cwd(), project=project, verbose=verbose, environment=dict(os.environ))
+def from_environment(*, project: Path | None = None, verbose: bool = False, secret_scope: str = "") -> Settings:
+    """The settings of this process. A secret scope that is named stands in the place of the environment's."""
+    environment = {**os.environ, **({SCOPE: secret_scope} if secret_scope else {})}
+    return Settings(cwd=Path.cwd(), project=project, verbose=verbose, environment=environment)

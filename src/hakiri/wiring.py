@@ -34,7 +34,7 @@ from hakiri.model.session import SessionKind
 from hakiri.model.view import View
 from hakiri.run.doctor import Look
 from hakiri.run.equipment import Equipment, Place
-from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline
+from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline, relocate
 from hakiri.run.node import Node
 from hakiri.run.query import table_targets
 from hakiri.run.surroundings import local_folder, look_at_volume, looks_around, volume_of
@@ -66,6 +66,14 @@ def workplace(settings: Settings, *, imports_functions: bool = False) -> Workpla
     """
     known = functions() if imports_functions else unjudged()
     return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=known)
+
+
+def read_project(settings: Settings, *, context: str = "", tables: str = "", state: str = "") -> Project:
+    """The project, with its files, its tables and its catalog where a job or a notebook says that they are.
+
+    Raises ProjectNotFound and InvalidProject.
+    """
+    return relocate(workplace(settings).read(), path=context, tables=tables, state=state)
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
@@ -432,11 +440,10 @@ def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> b
             return True
 
 
-def looks(settings: Settings, *, moved: Callable[[Project], Project] | None = None) -> Iterator[Look]:
-    """Everything a doctor looks at, the quick things first, in the project as it is or as it has been moved."""
+def looks(settings: Settings, read: Callable[[Settings], Project] = read_project) -> Iterator[Look]:
+    """Everything a doctor looks at, the quick things first."""
     try:
-        project = workplace(settings).read()
-        project = moved(project) if moved else project
+        project = read(settings)
     except HakiriError as wrong:
         yield Look("manifests", _raising(wrong))
         project = None  # Spark can be looked at all the same

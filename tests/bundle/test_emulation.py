@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
+import polars as pl
 import pytest
 
 from bundle.bundles import REPO, read, repo_files
-from bundle.emulator import EXCLUDED, Emulator
+from bundle.emulator import EXCLUDED, FAILED, LEFT, Emulator
 from connect_servers import connect_server
 from flow.processes import applying
-from flow.shops import FilesShop, SqliteShop, landed_orders, orders
-from flow.stand import Stand
+from flow.shops import FilesShop, SqliteShop, orders, orders_in, set_aside, truth
+from flow.stand import Rows, Stand
+from hakiri.model.staged import PROVENANCE
 
 PROJECT = '[project]\nname = "test"\n\n[catalog]\nbackend = "sqlite"\n'
+STARTS = 'schedule = "every 1d"\ntriggers = [{ type = "file_arrival", url = "s3://bucket/in" }]\n'
+MAKE_SCHEMA = """
+import sys
+from pyspark.sql import SparkSession
+SparkSession.builder.remote(sys.argv[1]).getOrCreate().sql(f"CREATE SCHEMA {sys.argv[2]}").collect()
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A Spark Connect server, and the folder that the tables of its schemas lie in."""
+
+    address: str
+    warehouse: Path
+
+    def make_schema(self) -> str:
+        name = f"jobs_{uuid4().hex[:8]}"
+        subprocess.run([sys.executable, "-c", MAKE_SCHEMA, self.address, name], check=True)
+        return name
+
+    def tables(self, schema: str) -> dict[str, Path]:
+        return {path.name: path for path in (self.warehouse / f"{schema}.db").iterdir()}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with connect_server(tmp_path_factory.mktemp("connect")) as address:
-        yield address
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("connect")
+    with connect_server(folder) as address:
+        yield Server(address, folder / "warehouse")
+
+
+Kind = type[SqliteShop] | type[FilesShop]
+NAMES: dict[Kind, str] = {SqliteShop: "shop", FilesShop: "files"}
 
 
 class Both:
     """The same sources twice over: one project's tables are landed by jobs, the other's by `hakiri apply`."""
 
-    def __init__(self, root: Path, server: str) -> None:
+    def __init__(self, root: Path, server: Server, *kinds: Kind) -> None:
         self.server = server
         for half in ("jobs", "apply"):
             for name, text in repo_files(**{"hakiri.toml": PROJECT}).items():
@@ -36,14 +69,12 @@ class Both:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
         self.stands = {half: Stand(root / half) for half in ("jobs", "apply")}
-        self.shops = [
-            shop for half in self.stands for shop in (SqliteShop(root / half, "shop"), FilesShop(root / half, "files"))
-        ]
+        self.shops = [kind(root / half, NAMES[kind]) for half in self.stands for kind in kinds]
         for shop in self.shops:
             folder = shop.root / "pipelines"
             folder.mkdir(exist_ok=True)
             mode = "upsert" if shop.deletes else "append"
-            (folder / f"{shop.name}.toml").write_text(shop.pipeline(mode), encoding="utf-8")
+            (folder / f"{shop.name}.toml").write_text(STARTS + shop.pipeline(mode), encoding="utf-8")
 
     def put(self, low: int, high: int) -> None:
         for shop in self.shops:
@@ -54,59 +85,132 @@ class Both:
             if shop.deletes:
                 shop.drop(number)
 
-    def workspace(self, **variables: str) -> Emulator:
+    @property
+    def places(self) -> dict[str, str]:
         root = self.stands["jobs"].root
-        filled = {"project": str(root), "context": str(root / ".hakiri/context"), "max_workers": "4"}
-        unset = {"tables": "", "state": "", "secret_scope": ""}
-        substituted = {f"var.{name}": value for name, value in {**filled, **unset, **variables}.items()}
-        return Emulator(read(root), substituted, {"SPARK_REMOTE": self.server, "HAKIRI_ARCHIVE": "off"})
+        return {"project": str(root), "context": str(root / "volume")}
+
+    def workspace(self, **variables: str) -> Emulator:
+        unset = {"tables": "", "state": "", "secret_scope": "", "max_workers": "4"}
+        substituted = {f"var.{name}": value for name, value in {**self.places, **unset, **variables}.items()}
+        environment = {"SPARK_REMOTE": self.server.address, "HAKIRI_ARCHIVE": "off"}
+        return Emulator(read(self.stands["jobs"].root), substituted, environment)
 
     def apply(self) -> None:
-        with applying(self.stands["apply"], SPARK_REMOTE=self.server) as process:
+        with applying(self.stands["apply"], SPARK_REMOTE=self.server.address) as process:
             said, _ = process.communicate()
         assert process.returncode == 0, said
 
-    def require_same(self, *tables: str) -> None:
-        jobs, applied = self.stands["jobs"], self.stands["apply"]
-        for table in tables:
-            assert jobs.landed(table).total() > 0
-            assert landed_orders(jobs, table) == landed_orders(applied, table)
+    def applied(self, name: str) -> Path:
+        return self.stands["apply"].folder(name)
+
+    def by_jobs(self, name: str) -> Path:
+        return Path(self.places["context"]) / "tables" / name
+
+    def require_same(self, places: dict[str, Path]) -> None:
+        """These are the tables that `hakiri apply` has landed, with its rows."""
+        for name, place in places.items():
+            found = rows_of(place)
+            assert found.total() > 0
+            assert found == rows_of(self.applied(name)), name
 
 
-def test_the_jobs_land_what_an_apply_lands(tmp_path: Path, server: str) -> None:
-    both = Both(tmp_path, server)
+def rows_of(table: Path) -> Rows:
+    """What another engine finds in the table, apart from which run brought it and where it lay."""
+    frame = pl.read_delta(str(table)).drop(*PROVENANCE, "origin", strict=False)
+    return Counter(frame.select(sorted(frame.columns)).rows())
+
+
+@pytest.mark.parametrize(
+    "kinds", [[FilesShop], pytest.param([SqliteShop, FilesShop], marks=pytest.mark.exhaustive)], ids=["one", "several"]
+)
+def test_the_jobs_land_in_schemas_what_an_apply_lands(tmp_path: Path, server: Server, kinds: list[Kind]) -> None:
+    both = Both(tmp_path, server, *kinds)
+    both.put(1, 15)
+    schema = server.make_schema()
+    named = {"tables": f"spark_catalog.{schema}", "state": f"spark_catalog.{schema}_state"}
+    workspace = both.workspace(**named)
+    for kind in kinds:
+        (run,) = workspace.run(f"hakiri_{NAMES[kind]}_start_2").begun
+        assert sum(told["rows_read"] for told in run.outputs["extract"]) == 14
+        assert run.outputs["land"][0]["landings"] == {f"{NAMES[kind]}.orders": 1}
+    both.apply()
+    names = [f"{NAMES[kind]}.{table}" for kind in kinds for table in ("orders", "orders_quarantine")]
+    landed = server.tables(schema)
+    assert landed.keys() == {name.replace(".", "_") for name in names}
+    both.require_same({name: landed[name.replace(".", "_")] for name in names})
+    assert {"chunks", "landings"} <= server.tables(f"{schema}_state").keys()
+    assert not list(tmp_path.joinpath("jobs").rglob("_delta_log"))
+    told = told_by_notebook("look_at_runs", tmp_path, server, **both.places, **named)
+    assert "files/orders: landing 1 landed" in told
+    assert "Rows in files.orders_quarantine" in told
+
+
+@pytest.mark.parametrize(
+    ("task", "boundary"),
+    [
+        pytest.param("plan", "planned", marks=pytest.mark.exhaustive),
+        pytest.param("extract", "completed", marks=pytest.mark.exhaustive),
+        ("land", "after_commit:2"),  # of the table itself; the one before is that of the rows set aside
+    ],
+)
+def test_a_job_that_is_repaired_from_a_task_that_was_killed_lands_every_row_once(
+    tmp_path: Path, server: Server, task: str, boundary: str
+) -> None:
+    both = Both(tmp_path, server, SqliteShop)
     both.put(1, 100)
     workspace = both.workspace()
-    first = workspace.run("hakiri_shop")
-    assert first.values["plan"]["workers"] == [1, 2]
-    assert sum(told["rows_read"] for told in first.outputs["extract"]) == 99
-    assert first.outputs["land"][0]["landings"] == {"shop.orders": 1}
+    workspace.deaths[task] = boundary
+    run = workspace.run("hakiri_shop")
+    assert (run.states[task], run.states["land"]) == (FAILED, FAILED if task == "land" else LEFT)
+    workspace.repair(run)
+    assert (run.values["plan"]["workers"], run.states["land"]) == ([1, 2], "done")
+    state = both.shops[0].rows()
+    assert orders_in(both.by_jobs("shop.orders")) == truth("upsert", [state])
+    assert rows_of(both.by_jobs("shop.orders_quarantine")).total() == len(set_aside([state]))
+
+
+@pytest.mark.exhaustive
+def test_a_job_that_finds_nothing_to_do_ends_with_its_plan(tmp_path: Path, server: Server) -> None:
+    both = Both(tmp_path, server, FilesShop)
+    both.put(1, 15)
+    workspace = both.workspace()
     workspace.run("hakiri_files")
-    both.apply()
-    both.require_same("shop.orders", "files.orders")
-    assert workspace.run("hakiri_doctor").outputs["doctor"][0]["ok"] is True
-    with pytest.raises(AssertionError, match=r"the step `write` failed.*nowhere"):
-        both.workspace(tables="nowhere").run("hakiri_doctor")
     rested = workspace.run("hakiri_files")
     assert rested.states == {"plan": "done", "anything": "false", "extract": EXCLUDED, "land": EXCLUDED}
 
 
 @pytest.mark.exhaustive
-def test_a_pipeline_is_read_anew_by_hand(tmp_path: Path, server: str) -> None:
-    both = Both(tmp_path, server)
+def test_a_pipeline_in_folders_is_read_anew_by_hand(tmp_path: Path, server: Server) -> None:
+    both = Both(tmp_path, server, SqliteShop)
     both.put(1, 15)
     workspace = both.workspace()
     workspace.run("hakiri_shop")
+    assert workspace.run("hakiri_doctor").outputs["doctor"][0]["ok"] is True
+    with pytest.raises(AssertionError, match=r"the step `write` failed.*nowhere"):
+        both.workspace(tables="nowhere").run("hakiri_doctor")
     both.put(10, 20)
     both.drop(3)
     again = workspace.run("hakiri_backfill", pipeline="shop")
     assert sum(told["rows_read"] for told in again.outputs["extract"]) == 18
     both.apply()
-    both.require_same("shop.orders")
+    both.require_same({"shop.orders": both.by_jobs("shop.orders")})
     assert workspace.run("hakiri_maintain", retention="7d").states == {"maintain": "done"}
-    assert "shop.orders_quarantine:" in told_by_notebook("look_at_runs", both.stands["jobs"].root)
 
 
-def told_by_notebook(name: str, cwd: Path) -> str:
-    command = [sys.executable, str(REPO / "notebooks" / f"{name}.py")]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
+def told_by_notebook(name: str, folder: Path, server: Server, *, project: str, **places: str) -> str:
+    """What a notebook shows whose first cell names these places."""
+    text = (REPO / "notebooks" / f"{name}.py").read_text()
+    named = {"PROJECT: Path | None = None": f"PROJECT = Path({project!r})"}
+    named |= {f'{key.upper()} = ""': f"{key.upper()} = {place!r}" for key, place in places.items()}
+    for constant, filled in named.items():
+        assert constant in text
+        text = text.replace(constant, filled)
+    edited = folder / f"{name}.py"
+    edited.write_text(text)
+    environment = {**os.environ, "SPARK_REMOTE": server.address}
+    ended = subprocess.run(
+        [sys.executable, str(edited)], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

@@ -205,7 +205,11 @@ _ORDERS_OF_A_FILE = 15
 
 def landed_orders(stand: Stand, table: str) -> Rows:
     """What another engine finds in the table."""
-    frame = pl.read_delta(str(stand.folder(table))).select("id", "city", "seen")
+    return orders_in(stand.folder(table))
+
+
+def orders_in(table: Path) -> Rows:
+    frame = pl.read_delta(str(table)).select("id", "city", "seen")
     return Counter((number, city, _text(seen)) for number, city, seen in frame.rows())
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from hakiri.errors import ChunksFailed, SchemaDrift, SourceUnreachable
 from hakiri.extract.connectors.port import Connector
-from hakiri.model.chunk import ChunkStatus, Failure, FailureKind
+from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Window
 from hakiri.model.ledger import Phase, RunStatus
 from hakiri.model.source import CursorKind, RateBudget
 from hakiri.plan.knobs import Knobs, Origin, Setting
@@ -245,6 +245,52 @@ def test_a_full_refresh_behind_an_open_round_begins_once_that_has_landed(shared:
     landed = shared.land(is_full_refresh=True, has_resumed=True)
     assert (landed.status, landed.rows_read) == (RunStatus.SUCCEEDED, FILES)
     assert shared.rows() == EVERY
+
+
+def test_a_full_refresh_whose_planner_is_tried_again_is_carried_out_once(shared: Shared, spark: SparkSession) -> None:
+    shared.session = spark
+    land_all(shared)
+    first, second = (shared.plan(is_full_refresh=True)[1] for _ in range(2))
+    assert first == second == Shares(True, False, chunks=FILES, workers=1)
+    assert shared.extract().rows_read == FILES
+    landed = shared.land(is_full_refresh=True, has_resumed=second.has_resumed)
+    assert (landed.status, landed.rows_read, len(landed.landings)) == (RunStatus.SUCCEEDED, 0, 1)
+    assert shared.rows() == EVERY
+
+
+@pytest.mark.parametrize("plans_again", [True, False], ids=["from plan", "from extract"])
+def test_a_full_refresh_that_is_repaired_is_carried_out_once(
+    shared: Shared, spark: SparkSession, plans_again: bool
+) -> None:
+    shared.session = spark
+    land_all(shared)
+    shares = shared.plan(is_full_refresh=True)[1]
+    shared.more = {"backfill": {"parallelism": 4, "max_chunks_per_tick": 2}}  # a reader that ends early
+    assert shared.extract().rows_read == 2
+    shared.more = {"backfill": {"parallelism": 4}}
+    if plans_again:
+        shares = shared.plan(is_full_refresh=True)[1]
+    assert shared.extract().rows_read == FILES - 2
+    landed = shared.land(is_full_refresh=True, has_resumed=shares.has_resumed)
+    assert (landed.status, landed.rows_read, len(landed.landings)) == (RunStatus.SUCCEEDED, 0, 1)
+
+
+def test_a_refreshed_round_that_was_rewound_is_no_full_refresh_under_way(shared: Shared, spark: SparkSession) -> None:
+    shared.session = spark
+    land_all(shared, is_full_refresh=True)
+    with shared.equipment() as parts:
+        parts.catalog.rewind(TABLE, Window(), "again")
+    assert shared.plan(is_full_refresh=True)[1].has_resumed
+    shared.extract()
+    landed = shared.land(is_full_refresh=True, has_resumed=True)
+    assert (landed.status, landed.rows_read) == (RunStatus.SUCCEEDED, FILES)
+    assert shared.rows() == EVERY
+
+
+def land_all(shared: Shared, **wish: bool) -> None:
+    shared.plan(**wish)
+    shared.extract()
+    assert shared.land(**wish).status is RunStatus.SUCCEEDED
 
 
 def test_a_tick_is_the_readers_and_the_lander_takes_no_more_of_it(shared: Shared) -> None:

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,13 +16,13 @@ from hakiri.model.exit_codes import EXIT_CODES
 from hakiri.run.doctor import Health, examine
 from hakiri.run.equipment import Equipment
 from hakiri.run.leaving import as_bug, exit_code
-from hakiri.run.manifest import find_pipeline, relocate
+from hakiri.run.manifest import find_pipeline
 from hakiri.run.pipeline import Result, Wish
 from hakiri.run.steps import extract_step, land_step, plan_step
 from hakiri.run.stopping import Stop, interruptible
 from hakiri.run.upkeep import parse_upkeep
 from hakiri.run.views import ShelvedViews
-from hakiri.settings import SCOPE, Settings, from_environment
+from hakiri.settings import Settings, from_environment
 from hakiri.wiring import (
     clock,
     close_engine,
@@ -32,8 +31,8 @@ from hakiri.wiring import (
     looks,
     maintain_tables,
     publish,
+    read_project,
     view_shelf,
-    workplace,
 )
 
 
@@ -135,7 +134,7 @@ def _land(given: Parameters) -> int:
 def _task(given: Parameters) -> Iterator[tuple[Equipment, Any, ShelvedViews, Stop]]:
     """What a step of the pipeline's run works with: equipment, the pipeline's spec, the project's views, a stop."""
     settings = _settings(given)
-    project = _moved(given)(workplace(settings).read())
+    project = _reading(given)(settings)
     spec, stop = find_pipeline(project, given.pipeline).spec, Stop()
     with equipment(settings, project) as parts, interruptible(stop):
         yield parts, spec, ShelvedViews(project, view_shelf(settings, project)), stop
@@ -144,7 +143,7 @@ def _task(given: Parameters) -> Iterator[tuple[Equipment, Any, ShelvedViews, Sto
 def _maintain(given: Parameters) -> int:
     kept_for = parse_upkeep(given.retention)
     settings = _settings(given)
-    project = _moved(given)(workplace(settings).read())
+    project = _reading(given)(settings)
     done = maintain_tables(settings, project, retention=kept_for, is_rehearsal=given.dry_run)
     for error in done.all_errors:
         sys.stderr.write(render(error) + "\n")
@@ -153,7 +152,7 @@ def _maintain(given: Parameters) -> int:
 
 
 def _doctor(given: Parameters) -> int:
-    findings = list(examine(looks(_settings(given), moved=_moved(given)), clock()))
+    findings = list(examine(looks(_settings(given), _reading(given)), clock()))
     ill = [one for one in findings if one.health is not Health.WELL]
     for finding in ill:
         sys.stderr.write(f"{finding.name}: {finding.detail}\n")
@@ -161,16 +160,13 @@ def _doctor(given: Parameters) -> int:
     return 1 if ill else 0
 
 
-def _moved(given: Parameters) -> Callable[[Any], Any]:
-    """A project comes to be where the job says that it is."""
-    return partial(relocate, path=given.context, tables=given.tables, state=given.state)
+def _reading(given: Parameters) -> Callable[[Settings], Any]:
+    """How the project is read: where the job says that it is."""
+    return partial(read_project, context=given.context, tables=given.tables, state=given.state)
 
 
 def _settings(given: Parameters) -> Settings:
-    settings = from_environment(project=given.project)
-    if not given.secret_scope:
-        return settings
-    return replace(settings, environment={**settings.environment, SCOPE: given.secret_scope})
+    return from_environment(project=given.project, secret_scope=given.secret_scope)
 
 
 def _end(result: Result, *, also: Sequence[HakiriError] = (), **more: Any) -> int:

@@ -13,7 +13,6 @@ from hakiri.model.renamed import doubled, outdated, present_name
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.widening import opened, wider
 from hakiri.plan.facts import ColumnFact, TableFacts
-from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History
 from hakiri.spec.pipeline import SchemaPolicy
 
@@ -125,10 +124,7 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
 
 def _is_read_anew(table: TableFacts) -> bool:
     """Whether every row is being read to take the place of what has landed, in this run or in one that was cut off."""
-    open_ones = History.of(table.known, table.landed).open
-    return table.is_full_refresh or (
-        bool(open_ones) and all(from_json(state.chunk.predicate).replaces for state in open_ones)
-    )
+    return table.is_full_refresh or History.of(table.known, table.landed).is_refreshing
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:

@@ -68,6 +68,15 @@ class History:
         """The chunks that have not landed: no new round begins before they have."""
         return tuple(state for state in self.chunks if state.chunk.key not in self.landed)
 
+    @property
+    def is_refreshing(self) -> bool:
+        """Whether all that is open is a full refresh that was begun: a round that has been rewound is none any more."""
+        landed = {round_of(key.chunk) for key in self.landed}
+        chunks = [state.chunk for state in self.open]
+        return bool(chunks) and all(
+            from_json(chunk.predicate).replaces and round_of(chunk.key.chunk) not in landed for chunk in chunks
+        )
+
     def having(self, *statuses: ChunkStatus) -> tuple[ChunkState, ...]:
         """The open chunks with one of these statuses."""
         return tuple(state for state in self.open if state.status in statuses)

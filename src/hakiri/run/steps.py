@@ -14,7 +14,9 @@ from functools import partial
 from hakiri.extract.connectors.port import Connector
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import RunStatus
+from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.knobs import Knobs, knobs_of
+from hakiri.plan.rounds import History
 from hakiri.run.budget import Quota
 from hakiri.run.equipment import Equipment
 from hakiri.run.errand import Errand
@@ -36,7 +38,10 @@ class Shares:
     has_work: bool
     """Whether there is anything for a reader or a lander to do, or to complain about."""
     has_resumed: bool
-    """Whether a round of an earlier run was left open: the source is to be looked at again once it has landed."""
+    """Whether a round of an earlier run was left open: the source is to be looked at again once it has landed.
+
+    Where a full refresh is asked for, one that is open already is the one that is meant, and no earlier round.
+    """
     chunks: int
     """How many chunks are to be read."""
     workers: int
@@ -54,7 +59,8 @@ def plan_step(
 ) -> tuple[Result, Shares]:
     """Look at the source and add what is new to the catalog. A repeat finds the chunks that the first one added.
 
-    A table that cannot take what its source has come to keeps none of the others from it: the lander fails for it.
+    So does a repeat of one that was asked for a full refresh: what it began is what is carried out, and no other. A
+    table that cannot take what its source has come to keeps none of the others from it: the lander fails for it.
     """
     held: list[_Planning] = []
 
@@ -112,7 +118,10 @@ class _Planning(Conduct):
 
     def _pass(self, connector: Connector) -> bool:
         found = self._plan(connector)
-        self.knobs = found[1].knobs if found else None
+        if found is not None:
+            gathered, plan = found
+            self.knobs = plan.knobs
+            self.has_resumed &= not (self.wish.is_full_refresh and _is_refreshing(gathered.facts))
         return self.overtaken is not None
 
     def _conclude(self) -> None:
@@ -132,6 +141,12 @@ class _Planning(Conduct):
         if self.knobs is None or not self.is_done:
             return Shares(has_complaint, False, 0, 1)
         return Shares(True, self.has_resumed, self.chunks, workers_for(self.chunks, self.knobs, max_workers))
+
+
+def _is_refreshing(facts: PipelineFacts) -> bool:
+    """Whether nothing is open but the full refresh that an earlier try of the planner began."""
+    histories = (History.of(table.known, table.landed) for table in facts.tables)
+    return all(history.is_refreshing for history in histories if history.open)
 
 
 def workers_for(chunks: int, knobs: Knobs, max_workers: int) -> int:
