@@ -66,6 +66,7 @@ MAP = {
     "land.tombstones": room("errors model spec", "pyarrow pyspark"),
     "land.isolated": room("errors model spec", "pyspark"),
     "land.marks": room("errors model spec", "pyspark"),
+    "land.staged_files": room("errors model spec", "pyarrow"),
     "land.spark": room("errors model spec", "pyspark"),
     "land.lander": room("errors model spec", "pyspark"),
     "land.hooks.sql": room("errors model spec", "pyspark"),
