@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from hakiri.bundle.files import Bundle
 from hakiri.model.boundary import STOP_AT
@@ -29,6 +30,8 @@ class Run:
 
     job: str
     parameters: Mapping[str, str]
+    id: str = field(default_factory=lambda: uuid4().hex)
+    """The same when it is repaired."""
     states: dict[str, str] = field(default_factory=dict)
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -123,6 +126,8 @@ class Emulator:
             match found[1].split("."):
                 case ["job", "parameters", name]:
                     return run.parameters[name]
+                case ["job", "run_id"]:
+                    return run.id
                 case ["tasks", key, "values", name]:
                     told = run.values[key][name]
                     return told if isinstance(told, str) else json.dumps(told)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FILES = 6  # few enough to be adopted as they lie, so that landing them takes no Spark
 EVERY = list(range(FILES))
+OURS: dict[str, Any] = {"is_full_refresh": True, "asked_by": "7"}
 
 
 class Shared(Rounds):
@@ -43,7 +44,7 @@ class Shared(Rounds):
     def spec(self) -> PipelineSpec:
         return PipelineSpec.model_validate({**super().spec.model_dump(), "retry": {"max_attempts": 1}, **self.more})
 
-    def plan(self, **wish: bool) -> tuple[Result, Shares]:
+    def plan(self, **wish: Any) -> tuple[Result, Shares]:
         with self.at_work() as parts:
             return plan_step(parts, self.spec, wish=Wish(**wish), max_workers=4, stop=Stop())
 
@@ -250,7 +251,7 @@ def test_a_full_refresh_behind_an_open_round_begins_once_that_has_landed(shared:
 def test_a_full_refresh_whose_planner_is_tried_again_is_carried_out_once(shared: Shared, spark: SparkSession) -> None:
     shared.session = spark
     land_all(shared)
-    first, second = (shared.plan(is_full_refresh=True)[1] for _ in range(2))
+    first, second = (shared.plan(**OURS)[1] for _ in range(2))
     assert first == second == Shares(True, False, chunks=FILES, workers=1)
     assert shared.extract().rows_read == FILES
     landed = shared.land(is_full_refresh=True, has_resumed=second.has_resumed)
@@ -264,33 +265,51 @@ def test_a_full_refresh_that_is_repaired_is_carried_out_once(
 ) -> None:
     shared.session = spark
     land_all(shared)
-    shares = shared.plan(is_full_refresh=True)[1]
+    shares = shared.plan(**OURS)[1]
     shared.more = {"backfill": {"parallelism": 4, "max_chunks_per_tick": 2}}  # a reader that ends early
     assert shared.extract().rows_read == 2
     shared.more = {"backfill": {"parallelism": 4}}
     if plans_again:
-        shares = shared.plan(is_full_refresh=True)[1]
+        shares = shared.plan(**OURS)[1]
     assert shared.extract().rows_read == FILES - 2
     landed = shared.land(is_full_refresh=True, has_resumed=shares.has_resumed)
     assert (landed.status, landed.rows_read, len(landed.landings)) == (RunStatus.SUCCEEDED, 0, 1)
 
 
+@pytest.mark.parametrize("asked_by", ["8", ""], ids=["another job", "nobody knows"])
+def test_a_full_refresh_that_another_wish_left_open_is_finished_and_all_is_read_anew(
+    shared: Shared, spark: SparkSession, asked_by: str
+) -> None:
+    shared.session = spark
+    land_all(shared)
+    shared.plan(**OURS)
+    assert shared.extract().rows_read == FILES
+    (shared.root / "files/orders/00.csv").unlink()
+    shares = shared.plan(is_full_refresh=True, asked_by=asked_by)[1]
+    assert shares.has_resumed
+    landed = shared.land(is_full_refresh=True, has_resumed=shares.has_resumed)
+    assert (landed.status, landed.rows_read) == (RunStatus.SUCCEEDED, FILES - 1)
+    assert shared.rows() == EVERY[1:], "what has gone from the source since is not kept"
+
+
 def test_a_refreshed_round_that_was_rewound_is_no_full_refresh_under_way(shared: Shared, spark: SparkSession) -> None:
     shared.session = spark
-    land_all(shared, is_full_refresh=True)
+    shared.plan(**OURS)
+    shared.extract()
+    shared.land(is_full_refresh=True)
     with shared.equipment() as parts:
         parts.catalog.rewind(TABLE, Window(), "again")
-    assert shared.plan(is_full_refresh=True)[1].has_resumed
+    assert shared.plan(**OURS)[1].has_resumed
     shared.extract()
     landed = shared.land(is_full_refresh=True, has_resumed=True)
     assert (landed.status, landed.rows_read) == (RunStatus.SUCCEEDED, FILES)
     assert shared.rows() == EVERY
 
 
-def land_all(shared: Shared, **wish: bool) -> None:
-    shared.plan(**wish)
+def land_all(shared: Shared) -> None:
+    shared.plan()
     shared.extract()
-    assert shared.land(**wish).status is RunStatus.SUCCEEDED
+    assert shared.land().status is RunStatus.SUCCEEDED
 
 
 def test_a_tick_is_the_readers_and_the_lander_takes_no_more_of_it(shared: Shared) -> None:

@@ -79,7 +79,7 @@ def _late_seconds(spec: PipelineSpec) -> int:
 def _tasks(spec: PipelineSpec) -> list[Document]:
     refresh = ("--full-refresh", "{{job.parameters.full_refresh}}")
     retry = ("--retry-failed", "{{job.parameters.retry_failed}}")
-    planned = [*refresh, *retry, "--max-workers", "${var.max_workers}"]
+    planned = [*refresh, "--job-run", "{{job.run_id}}", *retry, "--max-workers", "${var.max_workers}"]
     landed = [*refresh, "--resumed", "{{tasks.plan.values.resumed}}"]
     anything = {"left": "{{tasks.plan.values.has_work}}", "op": "EQUAL_TO", "right": "true"}
     return [

@@ -100,7 +100,11 @@ def _report(error: HakiriError) -> int:
 
 
 def _plan(given: Parameters) -> int:
-    wish = Wish(is_full_refresh=given.full_refresh, retries_failed=given.retry_failed)
+    wish = Wish(
+        is_full_refresh=given.full_refresh,
+        asked_by=given.job_run if given.full_refresh else "",
+        retries_failed=given.retry_failed,
+    )
     with _task(given) as (parts, spec, views, stop):
         result, shares = plan_step(parts, spec, wish=wish, max_workers=given.max_workers, stop=stop)
         has_work = shares.has_work or any(not one.waits_for for one in views.changes(parts.catalog))

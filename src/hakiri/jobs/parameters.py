@@ -28,6 +28,7 @@ class Parameters:
     state: str = ""
     secret_scope: str = ""
     full_refresh: bool = False
+    job_run: str = ""
     retry_failed: bool = False
     resumed: bool = False
     max_workers: int = 1
@@ -95,7 +96,7 @@ def _count(text: str) -> int:
 _OF_ALL = ("project", "context", "tables", "state", "secret_scope")
 _OF_EACH: dict[str, tuple[str, ...]] = {
     "hakiri-doctor": (),
-    "hakiri-plan": ("pipeline", "full_refresh", "retry_failed", "max_workers"),
+    "hakiri-plan": ("pipeline", "full_refresh", "job_run", "retry_failed", "max_workers"),
     "hakiri-extract": ("pipeline",),
     "hakiri-land": ("pipeline", "full_refresh", "resumed"),
     "hakiri-maintain": ("retention", "dry_run"),
@@ -113,6 +114,7 @@ _KINDS: dict[str, tuple[_Kind, str]] = {
     "state": (_schema, "the schema that holds the catalog, in place of [catalog]"),
     "secret_scope": (str, "the secret scope for what the environment does not have"),
     "full_refresh": (_truth, "true: read every table anew"),
+    "job_run": (str, "the run of the job, the same for each try at it: its full refresh is carried out once"),
     "retry_failed": (_truth, "true: try chunks again that have failed for good"),
     "resumed": (_truth, "true: the planner found a round of an earlier run"),
     "max_workers": (_count, "as many readers as may be started"),

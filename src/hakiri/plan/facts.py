@@ -74,6 +74,8 @@ class PipelineFacts:
     hint: BackfillHint
     tables: tuple[TableFacts, ...]
     phase: Phase | None = None
+    asked_by: str = ""
+    """Whose wish a full refresh is; empty where nobody says so."""
 
     @property
     def cursor_kind(self) -> CursorKind:

@@ -73,7 +73,8 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
     since = floor_of(pipeline, table)
     found = () if history.open else portions(_surveyed(table), cut, since)
     if table.is_full_refresh:
-        found = tuple(replace(portion, reading=replace(portion.reading, replaces=True)) for portion in found)
+        readings = (replace(one.reading, replaces=True, asked_by=pipeline.asked_by) for one in found)
+        found = tuple(replace(one, reading=reading) for one, reading in zip(found, readings, strict=True))
     fresh = _told_apart(_fresh(pipeline, table, history, found))
     changes = schema_changes(table, pipeline.spec.schema_policy)
     return TablePlan(

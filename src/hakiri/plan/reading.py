@@ -32,12 +32,14 @@ class Reading:
     """Whether the round, once whole, takes the place of all the table holds: it is a full refresh."""
     among: str = ""
     """A digest of all files of the round, where it is one of files."""
+    asked_by: str = ""
+    """Whose wish the full refresh is, where that was said."""
 
 
 def to_json(reading: Reading) -> str:
     """The reading as text, always the same for the same reading: a chunk's `predicate`."""
     plain = {"span": json.loads(spans.to_json(reading.span)), "since": _plain(reading.since)}
-    more = {"replaces": reading.replaces, "among": reading.among}
+    more = {"replaces": reading.replaces, "among": reading.among, "asked_by": reading.asked_by}
     return _dumps({**plain, "reach": _plain(reading.reach), **{name: value for name, value in more.items() if value}})
 
 
@@ -45,8 +47,8 @@ def from_json(text: str) -> Reading:
     """The reading that `to_json` wrote; ValueError for any other text."""
     match json.loads(text):
         case {"span": dict(span), "since": since, "reach": reach, **rest}:
-            replaces, among = rest.get("replaces") is True, str(rest.get("among", ""))
-            return Reading(spans.from_json(_dumps(span)), _value(since), _value(reach), replaces, among)
+            replaces, told = rest.get("replaces") is True, (str(rest.get(name, "")) for name in ("among", "asked_by"))
+            return Reading(spans.from_json(_dumps(span)), _value(since), _value(reach), replaces, *told)
         case _:
             raise ValueError("not a reading")
 

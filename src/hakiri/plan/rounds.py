@@ -77,6 +77,10 @@ class History:
             from_json(chunk.predicate).replaces and round_of(chunk.key.chunk) not in landed for chunk in chunks
         )
 
+    def is_refreshing_for(self, asked_by: str) -> bool:
+        """The same, of a full refresh that is this one's wish."""
+        return self.is_refreshing and all(from_json(state.chunk.predicate).asked_by == asked_by for state in self.open)
+
     def having(self, *statuses: ChunkStatus) -> tuple[ChunkState, ...]:
         """The open chunks with one of these statuses."""
         return tuple(state for state in self.open if state.status in statuses)

@@ -56,6 +56,8 @@ class Wish:
 
     is_full_refresh: bool = False
     """Whether every table is read anew and takes the place of what has landed."""
+    asked_by: str = ""
+    """Whose wish that is, the same for each try at it; empty where a try is not told from another wish."""
     retries_failed: bool = False
     """Whether chunks that failed for good are tried again."""
     sealed: Fingerprint | None = None
@@ -309,7 +311,7 @@ class Conduct:
         )
         if self.wish.sealed is not None and not self.landings:
             check_unmoved(self.wish.sealed.of(errand.spec.id), fingerprint([gathered.facts]))
-        return gathered
+        return replace(gathered, facts=replace(gathered.facts, asked_by=self.wish.asked_by))
 
     def _catch_up(self) -> None:
         """What a cut-off worker left unrecorded or uncalled is seen to first, so that a look sees it.

@@ -40,7 +40,7 @@ class Shares:
     has_resumed: bool
     """Whether a round of an earlier run was left open: the source is to be looked at again once it has landed.
 
-    Where a full refresh is asked for, one that is open already is the one that is meant, and no earlier round.
+    Where a full refresh is asked for, one that is open already by the same wish is the one that is meant.
     """
     chunks: int
     """How many chunks are to be read."""
@@ -59,7 +59,7 @@ def plan_step(
 ) -> tuple[Result, Shares]:
     """Look at the source and add what is new to the catalog. A repeat finds the chunks that the first one added.
 
-    So does a repeat of one that was asked for a full refresh: what it began is what is carried out, and no other. A
+    So does a repeat of one that was asked for a full refresh by the same wish: what it began is what is carried out. A
     table that cannot take what its source has come to keeps none of the others from it: the lander fails for it.
     """
     held: list[_Planning] = []
@@ -144,9 +144,9 @@ class _Planning(Conduct):
 
 
 def _is_refreshing(facts: PipelineFacts) -> bool:
-    """Whether nothing is open but the full refresh that an earlier try of the planner began."""
+    """Whether nothing is open but the full refresh that an earlier try of the planner began; not if nobody can tell."""
     histories = (History.of(table.known, table.landed) for table in facts.tables)
-    return all(history.is_refreshing for history in histories if history.open)
+    return bool(facts.asked_by) and all(one.is_refreshing_for(facts.asked_by) for one in histories if one.open)
 
 
 def workers_for(chunks: int, knobs: Knobs, max_workers: int) -> int:
