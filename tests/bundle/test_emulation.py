@@ -146,13 +146,9 @@ def test_the_jobs_land_in_schemas_what_an_apply_lands(tmp_path: Path, server: Se
     assert "Rows in files.orders_quarantine" in told
 
 
+@pytest.mark.exhaustive  # tests/run/test_steps.py repeats each task, tests/flow/kills.py kills at each boundary
 @pytest.mark.parametrize(
-    ("task", "boundary"),
-    [
-        pytest.param("plan", "planned", marks=pytest.mark.exhaustive),
-        pytest.param("extract", "completed", marks=pytest.mark.exhaustive),
-        ("land", "after_commit:2"),  # of the table itself; the one before is that of the rows set aside
-    ],
+    ("task", "boundary"), [("plan", "planned"), ("extract", "completed"), ("land", "after_commit:2")]
 )
 def test_a_job_that_is_repaired_from_a_task_that_was_killed_lands_every_row_once(
     tmp_path: Path, server: Server, task: str, boundary: str
