@@ -87,8 +87,15 @@ def test_a_catalogs_table_is_laid_out_as_declared_and_takes_every_mode(
         assert found(shop) == own_spelling(layout)
 
 
-@pytest.mark.parametrize("layout", [PARTITIONED, CLUSTERED], ids=["partitioned", "clustered"])
-@pytest.mark.parametrize("is_named", [False, True], ids=["folder", "catalog"])
+@pytest.mark.parametrize(
+    ("layout", "is_named"),
+    [
+        pytest.param(PARTITIONED, False, id="partitioned folder"),
+        pytest.param(CLUSTERED, True, id="clustered catalog"),
+        pytest.param(PARTITIONED, True, id="partitioned catalog", marks=pytest.mark.exhaustive),
+        pytest.param(CLUSTERED, False, id="clustered folder", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_mirror_is_laid_out_as_declared_from_its_first_landing_on(
     tmp_path: Path, spark: SparkSession, layout: Layout, is_named: bool
 ) -> None:

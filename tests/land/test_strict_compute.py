@@ -30,7 +30,6 @@ MODES: dict[LoadMode, dict[str, Any]] = {
 }
 BY_ID: dict[str, Any] = {"mode": LoadMode.UPSERT, **MODES[LoadMode.UPSERT]}
 LAYOUTS = {
-    "bare": Layout(),
     "partitioned": Layout(partition_by=("note",)),
     "clustered": Layout(cluster_by=("id",), properties=(("delta.enableDeletionVectors", "true"),)),
 }
@@ -140,8 +139,11 @@ def test_what_others_do_between_a_look_and_the_write_is_not_undone(
 
 @pytest.mark.parametrize(
     ("options", "more", "oracle"),
-    [({}, (), current), ({"is_soft": True}, MARKS, marked), ({"has_history": True}, SPANS, versions)],
-    ids=["hard", "soft", "history"],
+    [
+        pytest.param({}, (), current, id="hard"),
+        pytest.param({"is_soft": True}, MARKS, marked, id="soft", marks=pytest.mark.exhaustive),
+        pytest.param({"has_history": True}, SPANS, versions, id="history"),
+    ],
 )
 def test_a_mirror_follows_its_feed(folder: Workshop, options: Any, more: Any, oracle: Any) -> None:
     feed = Feed(folder, options)
