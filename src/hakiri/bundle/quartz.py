@@ -89,7 +89,7 @@ def _values(place: int, field: str) -> list[int]:
 def _term_values(place: int, term: str) -> list[int]:
     _, low, high, names = _FIELDS[place]
     whole = list(range(low, high + 1))
-    first, last, step = _TERM.fullmatch(term).group("first", "last", "step")  # type: ignore[union-attr]
+    first, last, step = _TERM.fullmatch(term).group("first", "last", "step")  # type: ignore[union-attr]  # judged before
     begin = low if first == "*" else _number(first, names)
     if last is None and step is None and first != "*":
         return [begin]

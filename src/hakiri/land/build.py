@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
 from hakiri.errors import BuildTaken, RowsUncounted
+from hakiri.land.marks import properties_of
 from hakiri.land.peek import files_at
 from hakiri.land.recipe import ROWS, Part, Recipe
 from hakiri.land.sql import DETAIL, listed, text
@@ -29,9 +30,6 @@ AS SELECT * FROM hakiri_rows
 """
 
 COUNT = "SELECT COUNT(*) AS found FROM {table}"
-
-
-PROPERTIES = "SHOW TBLPROPERTIES {table}"
 
 DROP = "DROP TABLE IF EXISTS {table}"
 
@@ -164,9 +162,8 @@ def _drop(session: SparkSession, name: str) -> None:
 
 def _is_foreign(session: SparkSession, name: str) -> bool:
     """Whether a table of this name is there and is no build."""
-    if not session.catalog.tableExists(name):
-        return False
-    return MARK not in {row["key"] for row in session.sql(PROPERTIES.format(table=name)).collect()}
+    found = properties_of(session, name)
+    return found is not None and MARK not in found
 
 
 def _left(system: FileSystem, folder: str, number: int) -> list[str]:

@@ -365,11 +365,7 @@ class TableLander:
             renamed={new: old for old, new in moved.items()},
             by=str(self._errand.equipment.node),
             run=self._errand.run,
-            reason="first landing"
-            if last is None or not last.has_landed
-            else "renamed"
-            if moved
-            else "the source has changed",
+            reason=_why(last, moved),
         )
         try:
             self._catalog.append_schema(self._key, decision.to_text(), after=len(history))
@@ -404,6 +400,13 @@ class TableLander:
             unmarked=landed.unmarked,
             seconds=round(seconds, 3),
         )
+
+
+def _why(last: Decision | None, moved: Mapping[str, str]) -> str:
+    """What a landing says of another schema than the last one."""
+    if last is None or not last.has_landed:
+        return "first landing"
+    return "renamed" if moved else "the source has changed"
 
 
 def _content(chunks: Sequence[StagedChunk]) -> Content | None:
