@@ -22,6 +22,8 @@ from small_queries import FOR_SMALL_QUERIES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytest_plugins = ["costs"]
+
 
 @pytest.fixture
 def make_project(tmp_path: Path) -> MakeProject:
