@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,20 +18,29 @@ from hakiri.engine.settings import EngineSettings
 from hakiri.model.session import SessionKind
 from postgres_servers import postgres_server
 from projects import MakeProject
+from shared_servers import run_folder, shared, stop_all
 from small_queries import FOR_SMALL_QUERIES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from connect_servers import ConnectServer
+
 pytest_plugins = ["costs"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--kills`."""
+    parser.addoption("--kills", metavar="N/M", help="run the n-th of m parts of the whole kill matrix, not its cover")
 
 
 @pytest.fixture
 def make_project(tmp_path: Path) -> MakeProject:
-    """Write files into an empty folder; a hakiri.toml is added where none is given."""
+    """Write files into a folder; a hakiri.toml is added where none is given and none is there."""
 
     def make(files: Mapping[str, str]) -> Path:
-        for name, text in {"hakiri.toml": '[project]\nname = "test"\n', **files}.items():
+        missing = {} if (tmp_path / "hakiri.toml").exists() else {"hakiri.toml": '[project]\nname = "test"\n'}
+        for name, text in {**missing, **files}.items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -47,16 +57,39 @@ def clock() -> ManualClock:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one embedded session of a test process. Its JVM is set up for many small queries, not for long ones."""
+    from hakiri.wiring import WORKER_MODULES
+
     yield open_session(
         EngineSettings(
             kind=SessionKind.LOCAL,
             memory="1g",
             archive=False,
+            preload=WORKER_MODULES,
             log_dir=tmp_path_factory.mktemp("spark") / "logs",
             conf=FOR_SMALL_QUERIES,
         )
     )
     close_session()
+
+
+@pytest.fixture(scope="session")
+def connect(tmp_path_factory: pytest.TempPathFactory) -> ConnectServer:
+    """The one Spark Connect server of this test run."""
+    from connect_servers import ConnectServer, start_connect_server
+
+    def start(folder: Path) -> dict[str, Any]:
+        process, address = start_connect_server(folder)
+        process.returncode = 0  # it outlives this process, which need not mourn it
+        return {"pid": process.pid, "address": address, "warehouse": str(folder / "warehouse")}
+
+    facts = shared(run_folder(tmp_path_factory), "connect", start)
+    return ConnectServer(facts["address"], Path(facts["warehouse"]))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop what the tests have shared, in the process that began the run."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        stop_all(session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")

@@ -8,21 +8,46 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from hakiri.engine.environment import launch_environment, spark_home
 from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import find_java
 from hakiri.engine.launch import local_conf
 from hakiri.engine.settings import EngineSettings, default_cache_dir
+from hakiri.wiring import WORKER_MODULES
 from small_queries import FOR_SMALL_QUERIES
 
 
-@contextmanager
-def connect_server(folder: Path) -> Iterator[str]:
-    """The address of a server that nobody else can reach, stopped at the end. Log and warehouse are in the folder."""
+@dataclass(frozen=True)
+class ConnectServer:
+    """A Spark Connect server of the test run."""
+
+    address: str
+    warehouse: Path
+    """The folder that the tables of its schemas lie in."""
+
+    def make_schema(self, prefix: str) -> str:
+        """Make a schema that no other test has."""
+        from pyspark.sql.connect.session import SparkSession
+
+        name = f"{prefix}_{uuid4().hex[:8]}"
+        session = SparkSession(connection=self.address)  # not by its builder, which knows the embedded one alone
+        session.sql(f"CREATE SCHEMA {name}").collect()
+        session.client.close()
+        return name
+
+    def tables(self, schema: str) -> dict[str, Path]:
+        """The folders of the schema's tables, by name."""
+        return {path.name: path for path in (self.warehouse / f"{schema}.db").iterdir()}
+
+
+def start_connect_server(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
+    """A server that listens on loopback, and its address. Log and warehouse are in the folder."""
     port = free_port()
-    settings = EngineSettings(memory="1g", conf=FOR_SMALL_QUERIES)
+    settings = EngineSettings(memory="2g", conf=FOR_SMALL_QUERIES)
     java = find_java(default_cache_dir())
     conf = local_conf(settings, jars=provide_jars(settings, java), logs=folder)
     conf |= {"spark.sql.warehouse.dir": str(folder / "warehouse")}
@@ -32,14 +57,25 @@ def connect_server(folder: Path) -> Iterator[str]:
     command += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(
-            [*command, "spark-internal"], cwd=folder, env=launch_environment(java), stdout=log, stderr=log
+            [*command, "spark-internal"],
+            cwd=folder,
+            env=launch_environment(java, WORKER_MODULES),
+            stdout=log,
+            stderr=log,
         )
-        try:
-            wait_until_open(port, process)
-            yield f"sc://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait(30)
+    wait_until_open(port, process)
+    return process, f"sc://127.0.0.1:{port}"
+
+
+@contextmanager
+def connect_server(folder: Path) -> Iterator[str]:
+    """The address of a server of one's own, stopped at the end."""
+    process, address = start_connect_server(folder)
+    try:
+        yield address
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 def free_port() -> int:

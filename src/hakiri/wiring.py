@@ -76,6 +76,10 @@ def read_project(settings: Settings, *, context: str = "", tables: str = "", sta
     return relocate(workplace(settings).read(), path=context, tables=tables, state=state)
 
 
+WORKER_MODULES = ("hakiri.run.extraction",)
+"""What a Python worker of Spark needs for a chunk."""
+
+
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
     """What the project and the environment say about Spark. Raises UnresolvedReference."""
     section = project.spec.engine if project else EngineSection()
@@ -88,6 +92,7 @@ def engine_settings(settings: Settings, project: Project | None) -> EngineSettin
         memory=section.memory,
         conf=said["conf"],
         log_dir=project.root / ".hakiri" / "logs" if project else None,
+        preload=WORKER_MODULES,
         verbose=settings.verbose,
     )
 

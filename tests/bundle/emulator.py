@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from commands import run_program
 from hakiri.bundle.files import Bundle
 from hakiri.model.boundary import STOP_AT
 
@@ -108,16 +105,9 @@ class Emulator:
     def _call(self, run: Run, key: str, task: Mapping[str, Any], element: Any) -> Any:
         """What the task's process printed; None where it died as it was to."""
         wheel = task["python_wheel_task"]
-        program = Path(sys.executable).with_name(wheel["entry_point"])
         arguments = [self._filled(text, run, element) for text in wheel["parameters"]]
         stop_at = self.deaths.pop(key, "")
-        ended = subprocess.run(
-            [str(program), *arguments],
-            env={**os.environ, **self.environment, STOP_AT: stop_at},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ended = run_program(wheel["entry_point"], *arguments, environment={**self.environment, STOP_AT: stop_at})
         assert ended.returncode == (-signal.SIGKILL if stop_at else 0), f"{key}: {ended.stderr}"
         return None if stop_at else json.loads(ended.stdout.splitlines()[-1])
 

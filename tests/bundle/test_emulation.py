@@ -6,54 +6,21 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import polars as pl
 import pytest
 
 from bundle.bundles import REPO, read, repo_files
 from bundle.emulator import EXCLUDED, FAILED, LEFT, Emulator
-from connect_servers import connect_server
-from flow.processes import applying
+from commands import run_program
+from connect_servers import ConnectServer
 from flow.shops import FilesShop, SqliteShop, orders, orders_in, set_aside, truth
 from flow.stand import Rows, Stand
 from hakiri.model.staged import PROVENANCE
 
 PROJECT = '[project]\nname = "test"\n\n[catalog]\nbackend = "sqlite"\n'
 STARTS = 'schedule = "every 1d"\ntriggers = [{ type = "file_arrival", url = "s3://bucket/in" }]\n'
-MAKE_SCHEMA = """
-import sys
-from pyspark.sql import SparkSession
-SparkSession.builder.remote(sys.argv[1]).getOrCreate().sql(f"CREATE SCHEMA {sys.argv[2]}").collect()
-"""
-
-
-@dataclass(frozen=True)
-class Server:
-    """A Spark Connect server, and the folder that the tables of its schemas lie in."""
-
-    address: str
-    warehouse: Path
-
-    def make_schema(self) -> str:
-        name = f"jobs_{uuid4().hex[:8]}"
-        subprocess.run([sys.executable, "-c", MAKE_SCHEMA, self.address, name], check=True)
-        return name
-
-    def tables(self, schema: str) -> dict[str, Path]:
-        return {path.name: path for path in (self.warehouse / f"{schema}.db").iterdir()}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("connect")
-    with connect_server(folder) as address:
-        yield Server(address, folder / "warehouse")
-
-
 Kind = type[SqliteShop] | type[FilesShop]
 NAMES: dict[Kind, str] = {SqliteShop: "shop", FilesShop: "files"}
 
@@ -61,8 +28,8 @@ NAMES: dict[Kind, str] = {SqliteShop: "shop", FilesShop: "files"}
 class Both:
     """The same sources twice over: one project's tables are landed by jobs, the other's by `hakiri apply`."""
 
-    def __init__(self, root: Path, server: Server, *kinds: Kind) -> None:
-        self.server = server
+    def __init__(self, root: Path, connect: ConnectServer, *kinds: Kind) -> None:
+        self.server = connect
         for half in ("jobs", "apply"):
             for name, text in repo_files(**{"hakiri.toml": PROJECT}).items():
                 path = root / half / name
@@ -97,9 +64,9 @@ class Both:
         return Emulator(read(self.stands["jobs"].root), substituted, environment)
 
     def apply(self) -> None:
-        with applying(self.stands["apply"], SPARK_REMOTE=self.server.address) as process:
-            said, _ = process.communicate()
-        assert process.returncode == 0, said
+        arguments = ["apply", "--project", str(self.stands["apply"].root)]
+        ended = run_program("hakiri", *arguments, environment={"SPARK_REMOTE": self.server.address})
+        assert ended.returncode == 0, ended.stdout + ended.stderr
 
     def applied(self, name: str) -> Path:
         return self.stands["apply"].folder(name)
@@ -124,10 +91,12 @@ def rows_of(table: Path) -> Rows:
 @pytest.mark.parametrize(
     "kinds", [[FilesShop], pytest.param([SqliteShop, FilesShop], marks=pytest.mark.exhaustive)], ids=["one", "several"]
 )
-def test_the_jobs_land_in_schemas_what_an_apply_lands(tmp_path: Path, server: Server, kinds: list[Kind]) -> None:
-    both = Both(tmp_path, server, *kinds)
+def test_the_jobs_land_in_schemas_what_an_apply_lands(
+    tmp_path: Path, connect: ConnectServer, kinds: list[Kind]
+) -> None:
+    both = Both(tmp_path, connect, *kinds)
     both.put(1, 15)
-    schema = server.make_schema()
+    schema = connect.make_schema("jobs")
     named = {"tables": f"spark_catalog.{schema}", "state": f"spark_catalog.{schema}_state"}
     workspace = both.workspace(**named)
     for kind in kinds:
@@ -136,12 +105,12 @@ def test_the_jobs_land_in_schemas_what_an_apply_lands(tmp_path: Path, server: Se
         assert run.outputs["land"][0]["landings"] == {f"{NAMES[kind]}.orders": 1}
     both.apply()
     names = [f"{NAMES[kind]}.{table}" for kind in kinds for table in ("orders", "orders_quarantine")]
-    landed = server.tables(schema)
+    landed = connect.tables(schema)
     assert landed.keys() == {name.replace(".", "_") for name in names}
     both.require_same({name: landed[name.replace(".", "_")] for name in names})
-    assert {"chunks", "landings"} <= server.tables(f"{schema}_state").keys()
+    assert {"chunks", "landings"} <= connect.tables(f"{schema}_state").keys()
     assert not list(tmp_path.joinpath("jobs").rglob("_delta_log"))
-    told = told_by_notebook("look_at_runs", tmp_path, server, **both.places, **named)
+    told = told_by_notebook("look_at_runs", tmp_path, connect, **both.places, **named)
     assert "files/orders: landing 1 landed" in told
     assert "Rows in files.orders_quarantine" in told
 
@@ -151,9 +120,9 @@ def test_the_jobs_land_in_schemas_what_an_apply_lands(tmp_path: Path, server: Se
     ("task", "boundary"), [("plan", "planned"), ("extract", "completed"), ("land", "after_commit:2")]
 )
 def test_a_job_that_is_repaired_from_a_task_that_was_killed_lands_every_row_once(
-    tmp_path: Path, server: Server, task: str, boundary: str
+    tmp_path: Path, connect: ConnectServer, task: str, boundary: str
 ) -> None:
-    both = Both(tmp_path, server, SqliteShop)
+    both = Both(tmp_path, connect, SqliteShop)
     both.put(1, 100)
     workspace = both.workspace()
     workspace.deaths[task] = boundary
@@ -167,8 +136,8 @@ def test_a_job_that_is_repaired_from_a_task_that_was_killed_lands_every_row_once
 
 
 @pytest.mark.exhaustive
-def test_a_job_that_finds_nothing_to_do_ends_with_its_plan(tmp_path: Path, server: Server) -> None:
-    both = Both(tmp_path, server, FilesShop)
+def test_a_job_that_finds_nothing_to_do_ends_with_its_plan(tmp_path: Path, connect: ConnectServer) -> None:
+    both = Both(tmp_path, connect, FilesShop)
     both.put(1, 15)
     workspace = both.workspace()
     workspace.run("hakiri_files")
@@ -177,8 +146,8 @@ def test_a_job_that_finds_nothing_to_do_ends_with_its_plan(tmp_path: Path, serve
 
 
 @pytest.mark.exhaustive
-def test_a_pipeline_in_folders_is_read_anew_by_hand(tmp_path: Path, server: Server) -> None:
-    both = Both(tmp_path, server, SqliteShop)
+def test_a_pipeline_in_folders_is_read_anew_by_hand(tmp_path: Path, connect: ConnectServer) -> None:
+    both = Both(tmp_path, connect, SqliteShop)
     both.put(1, 15)
     workspace = both.workspace()
     workspace.run("hakiri_shop")
@@ -194,7 +163,7 @@ def test_a_pipeline_in_folders_is_read_anew_by_hand(tmp_path: Path, server: Serv
     assert workspace.run("hakiri_maintain", retention="7d").states == {"maintain": "done"}
 
 
-def told_by_notebook(name: str, folder: Path, server: Server, *, project: str, **places: str) -> str:
+def told_by_notebook(name: str, folder: Path, connect: ConnectServer, *, project: str, **places: str) -> str:
     """What a notebook shows whose first cell names these places."""
     text = (REPO / "notebooks" / f"{name}.py").read_text()
     named = {"PROJECT: Path | None = None": f"PROJECT = Path({project!r})"}
@@ -204,7 +173,7 @@ def told_by_notebook(name: str, folder: Path, server: Server, *, project: str, *
         text = text.replace(constant, filled)
     edited = folder / f"{name}.py"
     edited.write_text(text)
-    environment = {**os.environ, "SPARK_REMOTE": server.address}
+    environment = {**os.environ, "SPARK_REMOTE": connect.address}
     ended = subprocess.run(
         [sys.executable, str(edited)], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

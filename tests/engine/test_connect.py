@@ -6,12 +6,12 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from connect_servers import connect_server, free_port
+from connect_servers import ConnectServer, free_port
 from hakiri.engine.connect import open_remote
 from hakiri.errors import SessionUnreachable, render
 
@@ -31,17 +31,12 @@ print(*(table.name for table in session.catalog.listTables()))
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a real Spark Connect server on this machine."""
-    with connect_server(tmp_path_factory.mktemp("server")) as address:
-        yield address
-
-
 def test_the_probe_passes_over_connect_and_nothing_but_its_own_words_is_printed(
-    server: str, run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+    connect: ConnectServer, run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    ran = run_python(PROBE, str(tmp_path / "logs"), cwd=tmp_path, environ=os.environ | {"SPARK_REMOTE": server})
+    ran = run_python(
+        PROBE, str(tmp_path / "logs"), cwd=tmp_path, environ=os.environ | {"SPARK_REMOTE": connect.address}
+    )
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr == ""
     assert ran.stdout.splitlines() == [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from flow.kills import EVERY, KILLS, MIRROR_KILLS, MODES, Case, sample
+from flow.kills import KILLS, MIRROR_KILLS, MODES, Case, Place, every, sample
 from hakiri.model.boundary import Boundary, Stop
 
 PAGE = Path(__file__).parents[2] / "docs" / "landing.md"
@@ -55,13 +55,14 @@ def _row(kill: Stop) -> list[str]:
 
 
 def _cell(kill: Stop, mode: str) -> str:
-    cases = [case for case in EVERY if (case.kill, case.mode) == (kill, mode)]
+    cases = [case for case in every() if (case.kill, case.mode) == (kill, mode)]
     always = [_name(case) for case in sample() if (case.kill, case.mode) == (kill, mode)]
     return ", ".join([f"{len(cases)} cases" if cases else "-", *always])
 
 
 def _name(case: Case) -> str:
-    return f"**{case.source} {case.catalog} {case.moment}**"
+    by_name = " by name" if case.place is Place.SCHEMA else ""
+    return f"**{case.source} {case.catalog} {case.moment}{by_name}**"
 
 
 def _lines(page: str) -> Iterator[str]:

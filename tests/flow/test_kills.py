@@ -1,39 +1,55 @@
 """A run that is killed at any write boundary and started again leaves what an undisturbed one leaves, at once.
 
-The sample runs with every test run: each boundary, each mode, each source, each catalog. `-m exhaustive` runs them all.
+The sample runs with every test run: each boundary, each mode, each source, each catalog. `-m exhaustive` runs cases in
+which every two of them come together; with `--kills 2/60`, the second of sixty parts of the whole matrix instead.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import combinations
 from pathlib import Path
 from time import monotonic
 
 import polars as pl
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from clocks import ManualClock
-from connect_servers import connect_server
-from flow.kills import CATALOGS, EVERY, KILLS, MIRROR_KILLS, MODES, SOURCES, Case, Moment, sample
+from commands import run_program
+from connect_servers import ConnectServer
+from flow.kills import (
+    CATALOGS,
+    FACTORS,
+    IN_TABLES,
+    KILLS,
+    MIRROR_KILLS,
+    MODES,
+    SOURCES,
+    Case,
+    Moment,
+    Place,
+    cover,
+    every,
+    sample,
+)
 from flow.shops import (
     FilesShop,
     PostgresShop,
     Shop,
     SqliteShop,
     database,
-    landed_orders,
     order,
     orders,
+    orders_in,
     set_aside,
     truth,
 )
@@ -43,13 +59,14 @@ from hakiri.catalog.port import LEASE_SECONDS
 from hakiri.model.boundary import STOP_AT, Boundary, Stop
 from hakiri.model.chunk import TableKey
 from hakiri.run.node import Node
-from hakiri.run.pipeline import Result
 from projects import MakeProject
 
 TABLE = TableKey("shop", "orders")
 LANDED = "shop.orders"
-PROJECT = '[project]\nname = "shop"\n[catalog]\nbackend = "{backend}"\n'
-PATIENCE = 300
+PROJECT = '[project]\nname = "shop"\n'
+CONTEXT = '[context]\ntables = "spark_catalog.{schema}"\n'
+BESIDE = '[catalog]\nbackend = "{backend}"\n'
+STATE = '[catalog]\ntables = "spark_catalog.{schema}_state"\n'
 
 
 @dataclass
@@ -59,42 +76,57 @@ class Scene:
     case: Case
     shop: Shop
     stand: Stand
-    remote: str
-    states: list[Rows]
+    server: ConnectServer
+    schema: str
+    """Where the tables are; empty where they lie in folders of the context."""
+    states: list[Rows] = field(default_factory=list)
 
     def kill(self) -> None:
         """Apply in a process that dies where the case says."""
-        self.states.append(self.shop.rows())
-        environment = {**os.environ, **self.stand.environment, STOP_AT: self.case.stop_at, "SPARK_REMOTE": self.remote}
-        command = [sys.executable, "-m", "hakiri", "apply", "--project", str(self.stand.root)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = self._apply(**{STOP_AT: self.case.stop_at})
         assert done.returncode == -signal.SIGKILL, f"{self.case.stop_at} was not passed\n{done.stdout}{done.stderr}"
 
-    def apply(self) -> Result:
+    def apply(self) -> bool:
+        """Apply, and tell whether there was nothing to do."""
+        if self.schema:
+            done = self._apply()
+            assert done.returncode == 0, done.stdout + done.stderr
+            (told,) = json.loads(done.stdout)["runs"]
+            return bool(told["did_nothing"])
         self.states.append(self.shop.rows())
         result = self.stand.apply()["shop"]
         assert result.errors == ()
-        return result
+        return result.did_nothing
+
+    def _apply(self, **environment: str) -> subprocess.CompletedProcess[str]:
+        self.states.append(self.shop.rows())
+        environment |= {**self.stand.environment, "SPARK_REMOTE": self.server.address}
+        return run_program("hakiri", "apply", "--json", "--project", str(self.stand.root), environment=environment)
+
+    def table(self, name: str) -> Path:
+        """The folder that the table's rows lie in."""
+        if self.schema:
+            return self.server.tables(self.schema)[name.replace(".", "_")]
+        return self.stand.folder(name)
 
 
 Stage = Callable[[Case], Scene]
 
 
-@pytest.fixture(scope="module")
-def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Spark that outlives the processes that use it, so that each of them has one at once."""
-    with connect_server(tmp_path_factory.mktemp("connect")) as address:
-        yield address
-
-
 @pytest.fixture
-def stage(make_project: MakeProject, remote: str, postgres_url: str, spark: SparkSession) -> Iterator[Stage]:
-    """Scenes, with databases that are gone afterwards."""
+def stage(make_project: MakeProject, connect: ConnectServer, postgres_url: str, spark: SparkSession) -> Iterator[Stage]:
+    """Scenes, with databases that are gone afterwards.
+
+    The process that dies uses a Spark that outlives it; those that follow use the test run's own.
+    """
     assert spark
     with ExitStack() as stack:
 
         def make(case: Case) -> Scene:
-            root = make_project({"hakiri.toml": PROJECT.format(backend=case.catalog)})
+            schema = connect.make_schema("kills") if case.place is Place.SCHEMA else ""
+            catalog = STATE if case.catalog == IN_TABLES else BESIDE
+            text = PROJECT + (CONTEXT if schema else "") + catalog
+            root = make_project({"hakiri.toml": text.format(schema=schema, backend=case.catalog)})
             stand = Stand(root)
             if case.catalog == "postgres":
                 stand.environment["CATALOG_DSN"] = stack.enter_context(database(postgres_url))
@@ -103,7 +135,7 @@ def stage(make_project: MakeProject, remote: str, postgres_url: str, spark: Spar
             shop = _open_shop(case.source, root, stack, postgres_url)
             stand.environment.update(shop.environment)
             make_project({"pipelines/shop.toml": shop.pipeline(case.mode)})
-            return Scene(case, shop, stand, remote, [])
+            return Scene(case, shop, stand, connect, schema)
 
         yield make
 
@@ -133,14 +165,13 @@ def _begin(scene: Scene) -> None:
 
 
 def _require_exactly_once(scene: Scene) -> None:
-    stand, mode = scene.stand, scene.case.mode
-    assert landed_orders(stand, LANDED) == truth(mode, scene.states)
-    aside = [json.loads(text) for text in _quarantined(stand)]
+    assert orders_in(scene.table(LANDED)) == truth(scene.case.mode, scene.states)
+    aside = [json.loads(text) for text in _quarantined(scene)]
     assert {(one["id"], one["city"]) for one in aside} == {row[:2] for row in set_aside(scene.states)}
 
 
-def _quarantined(stand: Stand) -> list[str]:
-    return pl.read_delta(str(stand.folder(f"{LANDED}_quarantine")))["row"].to_list()
+def _quarantined(scene: Scene) -> list[str]:
+    return pl.read_delta(str(scene.table(f"{LANDED}_quarantine")))["row"].to_list()
 
 
 def _require_tallied(scene: Scene) -> None:
@@ -155,7 +186,7 @@ def _require_tallied(scene: Scene) -> None:
         assert tally["staged"] == _count(folder, told["files"])
         assert tally["quarantined"] == _count(folder, told["quarantine"])
         aside += tally["quarantined"]
-    assert len(_quarantined(scene.stand)) == aside, "what a chunk has set aside is kept once"
+    assert len(_quarantined(scene)) == aside, "what a chunk has set aside is kept once"
 
 
 def _count(folder: Path, files: list[dict[str, str]]) -> int:
@@ -178,11 +209,12 @@ def _require_resumed(scene: Scene) -> None:
     scene.apply()
     assert monotonic() - started < LEASE_SECONDS / 2, "a dead neighbour's lease is not waited for"
     _require_exactly_once(scene)
-    _require_tallied(scene)
+    if scene.case.catalog != IN_TABLES:  # which only a session of that server can read
+        _require_tallied(scene)
     _require_own_folders(scene.stand)
-    version = scene.stand.version(LANDED)
-    assert scene.apply().did_nothing
-    assert scene.stand.version(LANDED) == version
+    version = DeltaTable(scene.table(LANDED)).version()
+    assert scene.apply(), "there is nothing left to do"
+    assert DeltaTable(scene.table(LANDED)).version() == version
 
 
 @pytest.mark.parametrize("case", sample(), ids=str)
@@ -190,8 +222,19 @@ def test_a_run_that_was_killed_is_resumed_and_every_row_lands_once(stage: Stage,
     _require_resumed(stage(case))
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.function is test_wherever_a_run_is_killed_every_row_lands_once:
+        metafunc.parametrize("case", _asked_for(metafunc.config.getoption("--kills")), ids=str)
+
+
+def _asked_for(part: str | None) -> Sequence[Case]:
+    if part is None:
+        return cover()
+    number, _, parts = part.partition("/")
+    return every()[int(number) - 1 :: int(parts)]
+
+
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("case", EVERY, ids=str)
 def test_wherever_a_run_is_killed_every_row_lands_once(stage: Stage, case: Case) -> None:
     _require_resumed(stage(case))
 
@@ -202,7 +245,16 @@ def test_the_sample_leaves_nothing_out() -> None:
     assert {case.kill for case in cases} == {*KILLS, *MIRROR_KILLS}
     assert {(case.mode, case.source) for case in cases} == {(mode, source) for mode in MODES for source in SOURCES}
     assert {case.catalog for case in cases} == set(CATALOGS)
+    assert {case.place for case in cases} == set(Place)
     assert {case.moment for case in cases} == set(Moment)
+
+
+def test_in_the_cover_every_two_things_come_together() -> None:
+    cases = cover()
+    assert set(cases) <= set(every())
+    for one, other in combinations(FACTORS, 2):
+        possible = {(getattr(case, one), getattr(case, other)) for case in every()}
+        assert {(getattr(case, one), getattr(case, other)) for case in cases} == possible
 
 
 class LeapingClock(ManualClock):
@@ -213,7 +265,7 @@ class LeapingClock(ManualClock):
 
 
 def test_the_lease_of_a_process_on_another_machine_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = stage(Case(Stop(Boundary.CLAIMED), "append", "sqlite", "sqlite", Moment.FIRST))
+    scene = stage(Case(Stop(Boundary.CLAIMED), "append", "sqlite", "sqlite", Place.FOLDER, Moment.FIRST))
     _begin(scene)
     scene.kill()
     clock = LeapingClock(wiring.clock().now())

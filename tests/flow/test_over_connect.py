@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from connect_servers import connect_server
-from flow.kills import DEATHS, MODES
-from flow.shops import SqliteShop, order, orders, set_aside, truth
+from commands import run_program
+from connect_servers import ConnectServer
+from flow.kills import MODES
+from flow.shops import SqliteShop, order, orders, truth
 from flow.stand import Rows
-from hakiri.model.boundary import STOP_AT
 
 REPO = Path(__file__).parents[2]
 PROJECT = """\
@@ -34,29 +31,19 @@ IN_TABLES = '[catalog]\ntables = "spark_catalog.{schema}_state"\n'
 VIEW = "SELECT city, count(*) AS orders FROM upsert.orders GROUP BY city"
 ORDERS = "SELECT '{mode}' AS mode, id, city, seen FROM {mode}.orders"
 ASIDE = """SELECT '{mode}' AS mode, count(*) AS many FROM "{mode}.orders_quarantine" """
-MAKE_SCHEMA = """
-import sys
-from pyspark.sql import SparkSession
-SparkSession.builder.remote(sys.argv[1]).getOrCreate().sql(f"CREATE SCHEMA {sys.argv[2]}").collect()
-"""
 CHANGES = [order(30, 29), *orders(31, 45), order(3, 60), order(46, 61, None)]
 """Tied with the last one, later ones, an old one that was changed, and one that may not land."""
 PATIENCE = 600
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with connect_server(tmp_path_factory.mktemp("connect")) as address:
-        yield address
-
-
 @dataclass
 class Client:
-    """Programs of an environment, each run in a process that would fail if it looked for Java."""
+    """Programs, each run in a process that would fail if it looked for Java."""
 
-    programs: Path
-    server: str
+    server: ConnectServer
     folder: Path
+    programs: Path | None = None
+    """Of another environment than the tests' own."""
 
     def __post_init__(self) -> None:
         trap = self.folder / "bin" / "java"
@@ -70,22 +57,22 @@ class Client:
         assert ended.returncode == 0, f"{program}: {ended.stdout}{ended.stderr}"
         return ended.stdout
 
-    def kill(self, stop_at: str) -> None:
-        """`hakiri apply` in a process that dies there."""
-        ended = self._end("hakiri", "apply", **{STOP_AT: stop_at})
-        assert ended.returncode == -signal.SIGKILL, f"{stop_at} was not passed\n{ended.stdout}{ended.stderr}"
-
-    def _end(self, program: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        java = {"JAVA_HOME": str(self.folder), "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"}
-        ended = subprocess.run(
-            [str(self.programs / program), *arguments],
-            cwd=self.folder,
-            env={**os.environ, **java, "SPARK_REMOTE": self.server, "HAKIRI_ARCHIVE": "off", **more},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+    def _end(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {"JAVA_HOME": str(self.folder), "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"}
+        environment |= {"SPARK_REMOTE": self.server.address}
+        if self.programs is None:
+            ended = run_program(program, *arguments, cwd=self.folder, environment=environment)
+        else:
+            command = [str(self.programs / program), *arguments]
+            ended = subprocess.run(
+                command,
+                cwd=self.folder,
+                env=os.environ | environment,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+            )
         assert not (self.folder / "asked_for_java").exists(), program
         return ended
 
@@ -102,8 +89,7 @@ class Client:
 
 def project(client: Client, catalog: str, *modes: str, view: str = VIEW) -> dict[str, SqliteShop]:
     """A project whose tables are in a new schema: a shop for each of these modes, and a view."""
-    schema = f"connect_{uuid4().hex[:8]}"
-    client.run("python", "-c", MAKE_SCHEMA, client.server, schema)
+    schema = client.server.make_schema("connect")
     shops = {mode: SqliteShop(client.folder, mode) for mode in modes}
     pipelines = {f"pipelines/{mode}.toml": shop.pipeline(mode) for mode, shop in shops.items()}
     views = {"views/cities.sql": view} if view else {}
@@ -133,8 +119,8 @@ def require_same(client: Client, states: Mapping[str, list[Rows]]) -> None:
 
 
 @pytest.fixture
-def client(server: str, tmp_path: Path) -> Client:
-    return Client(Path(sys.executable).parent, server, tmp_path)
+def client(connect: ConnectServer, tmp_path: Path) -> Client:
+    return Client(connect, tmp_path)
 
 
 def test_every_load_mode_lands_in_named_tables_without_a_jvm(client: Client) -> None:
@@ -180,8 +166,10 @@ def databricks_connect(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
-def test_databricks_connect_lands_a_pipeline_and_asks_it(databricks_connect: Path, server: str, tmp_path: Path) -> None:
-    client = Client(databricks_connect, server, tmp_path)
+def test_databricks_connect_lands_a_pipeline_and_asks_it(
+    databricks_connect: Path, connect: ConnectServer, tmp_path: Path
+) -> None:
+    client = Client(connect, tmp_path, databricks_connect)
     shop = project(client, BESIDE, "upsert")["upsert"]
     shop.put(orders(0, 30))
     states = [shop.rows()]
@@ -193,37 +181,3 @@ def test_databricks_connect_lands_a_pipeline_and_asks_it(databricks_connect: Pat
     client.run("hakiri", "apply")
     require_same(client, {"upsert": states})
     assert "all well" in client.run("hakiri", "doctor")
-
-
-BEHIND_THE_COMMIT = "after_commit:2"
-"""Of the table itself; the one before is that of the rows set aside."""
-
-
-def require_resumed(client: Client, catalog: str, mode: str, stop_at: str) -> None:
-    """A later apply dies there, and the next one leaves what an undisturbed one leaves, over names alone."""
-    shop = project(client, catalog, mode, view="")[mode]
-    shop.put(orders(0, 30))
-    states = [shop.rows()]
-    client.run("hakiri", "apply")
-    shop.put(CHANGES)
-    states.append(shop.rows())
-    client.kill(stop_at)
-    client.run("hakiri", "apply")
-    assert landed(client, mode) == {mode: truth(mode, states)}
-    aside = [json.loads(row["row"]) for row in client.ask(f'SELECT row FROM "{mode}.orders_quarantine"')]
-    assert {(one["id"], one["city"]) for one in aside} == {row[:2] for row in set_aside(states)}
-    told = json.loads(client.run("hakiri", "apply", "--json"))
-    assert [one["did_nothing"] for one in told["runs"]] == [True]
-
-
-def test_a_landing_in_a_named_table_that_was_killed_is_made_once(client: Client) -> None:
-    require_resumed(client, BESIDE, "upsert", BEHIND_THE_COMMIT)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("catalog", [BESIDE, IN_TABLES], ids=["beside", "in_tables"])
-@pytest.mark.parametrize(("stop_at", "mode"), [(f"{kill.boundary}:{kill.passing}", mode) for kill, mode in DEATHS])
-def test_wherever_a_run_into_named_tables_is_killed_every_row_lands_once(
-    client: Client, stop_at: str, mode: str, catalog: str
-) -> None:
-    require_resumed(client, catalog, mode, stop_at)

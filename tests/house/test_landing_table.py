@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flow.kills import EVERY, MODES
+from flow.kills import MODES, every
 from flow.landing_table import DEATHS, PAGE, STAKES, render, written
 from hakiri.model.boundary import Boundary
 from house.test_guarantees import GUARANTEES, names_of_tests
@@ -15,8 +15,8 @@ def test_the_table_of_the_page_is_the_one_that_the_matrix_gives() -> None:
 
 
 def test_every_mode_and_every_death_is_run() -> None:
-    assert {case.mode for case in EVERY} == set(MODES)
-    assert {case.kill for case in EVERY} == set(DEATHS)
+    assert {case.mode for case in every()} == set(MODES)
+    assert {case.kill for case in every()} == set(DEATHS)
 
 
 def test_every_boundary_says_what_it_puts_to_proof() -> None:

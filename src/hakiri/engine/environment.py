@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +13,9 @@ from hakiri.engine.java import Java
 from hakiri.errors import SparkMissing
 
 LOOPBACK = "127.0.0.1"
+
+PRELOAD = "HAKIRI_PRELOAD"
+"""Names the modules that the daemon of the Python workers imports before it forks any, separated by commas."""
 
 # Each of these would turn the embedded Spark into something else: a client, a shell's child, another cluster's driver.
 FOREIGN = (
@@ -39,8 +42,11 @@ def spark_home() -> Path:
     return home
 
 
-def launch_environment(java: Java) -> dict[str, str]:
-    """The environment for a JVM of ours: this Java, this Spark, this Python, loopback only."""
+def launch_environment(java: Java, preload: Sequence[str] = ()) -> dict[str, str]:
+    """The environment for a JVM of ours: this Java, this Spark, this Python, loopback only.
+
+    The Python workers of that JVM find the modules of `preload` imported already.
+    """
     inherited = {name: value for name, value in os.environ.items() if name not in FOREIGN}
     ours = {
         "JAVA_HOME": str(java.home),
@@ -51,6 +57,7 @@ def launch_environment(java: Java) -> dict[str, str]:
         # The launcher is a JVM of its own that lives for a moment: no time for optimising compilers.
         "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         # Python workers are forked, which macOS forbids to some of its libraries unless told otherwise.
+        PRELOAD: ",".join(preload),
         "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",
     }
     return inherited | ours

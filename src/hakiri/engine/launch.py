@@ -42,7 +42,7 @@ def launch(
     conf = local_conf(settings, jars=jars, logs=log.path.parent, jvm_options=jvm_options)
     logged = log.path.stat().st_size
     try:
-        with environment(launch_environment(java)):
+        with environment(launch_environment(java, settings.preload)):
             gateway = getattr(SparkContext, "_gateway", None) or launch_gateway(
                 _spark_conf(_at_launch(conf)), {"stdout": log.descriptor, "stderr": log.descriptor}
             )
@@ -73,6 +73,7 @@ def local_conf(
         "spark.driver.bindAddress": LOOPBACK,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.python.daemon.module": "hakiri.engine.daemon",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(_warehouse()),

@@ -48,6 +48,8 @@ class EngineSettings:
     jars_dir: Path | None = field(default_factory=default_jars_dir)
     archive: bool = field(default_factory=default_archive)
     log_dir: Path | None = None
+    preload: tuple[str, ...] = ()
+    """Modules that an embedded Spark's Python workers find imported already."""
     verbose: bool = False
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hakiri.engine.foreign import first_line, spark_errors
@@ -13,7 +13,7 @@ from hakiri.model.boundary import heed, told_here
 from hakiri.model.session import has_ended
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, SparkSession
 
 
 _Answer = TypeVar("_Answer")
@@ -26,7 +26,7 @@ def call_on_executor(session: SparkSession, call: Callable[[], _Answer]) -> _Ans
     TaskOutOfMemory and Bug for any other; TaskLost where the task died, SessionLost where the whole session did.
     """
     try:
-        rows = session.range(0, 1, 1, 1).mapInArrow(_caller(call), "answer binary").collect()
+        rows = session.range(0, 1, 1, 1).select(_caller(call)("id").alias("answer")).collect()
     except spark_errors(OSError) as cause:
         if has_ended(cause):
             raise SessionLost(reason=first_line(cause)) from cause
@@ -51,18 +51,20 @@ def _lost(cause: Exception) -> TaskLost | TaskOutOfMemory:
     return TaskLost(reason=first_line(cause))
 
 
-def _caller(call: Callable[[], Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _caller(call: Callable[[], Any]) -> Callable[..., Column]:
+    """Wrap the call in a plain Python UDF: unlike one over Arrow, its worker imports neither pandas nor pyarrow."""
+    from pyspark.sql.functions import udf
+
     stop = told_here()
 
-    def answer(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow
-
+    def answer(_row: int) -> bytes:
         if stop is not None:
             heed(stop)
-        for _ in batches:
-            yield pyarrow.RecordBatch.from_pydict({"answer": [pickle.dumps(_answer_of(call))]})
+        return pickle.dumps(_answer_of(call))
 
-    return answer
+    # Not deterministic, so that no rule of the optimizer may call it a second time.
+    caller: Callable[..., Column] = udf(answer, "binary", useArrow=False).asNondeterministic()
+    return caller
 
 
 def _answer_of(call: Callable[[], Any]) -> Any:
