@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytest_plugins = ["costs"]
+
+# A test run starts hundreds of Python processes: without bytecode, each compiles all that it imports.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no thousands of items of an exhaustive test where it is not asked for."""
+    is_exhaustive = any(mark.name == "exhaustive" for mark in getattr(obj, "pytestmark", ()))
+    return [] if is_exhaustive and collector.config.getoption("markexpr") == "not exhaustive" else None
 
 
 @pytest.fixture

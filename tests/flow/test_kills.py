@@ -30,7 +30,6 @@ from flow.shops import (
     PostgresShop,
     Shop,
     SqliteShop,
-    database,
     landed_orders,
     order,
     orders,
@@ -44,6 +43,7 @@ from hakiri.model.boundary import STOP_AT, Boundary, Stop
 from hakiri.model.chunk import TableKey
 from hakiri.run.node import Node
 from hakiri.run.pipeline import Result
+from postgres_servers import database
 from projects import MakeProject
 
 TABLE = TableKey("shop", "orders")
