@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import subprocess
@@ -28,6 +29,15 @@ pytest_plugins = ["costs"]
 # A test run starts hundreds of Python processes: without bytecode, each compiles all that it imports.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_sessionstart() -> None:
+    """Collect without looking for garbage: of what is collected and imported, nothing goes."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
