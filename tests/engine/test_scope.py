@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from hakiri.engine.scope import SecretScope
 from hakiri.errors import ScopeRefused, ScopeUnanswered, UnresolvedReference, mask
 from hakiri.settings import SCOPE, Settings
 from hakiri.spec.reference import Reference
 from workspaces import Workspace, open_workspace
+
+if TYPE_CHECKING:  # takes seconds to import
+    from hakiri.engine.scope import SecretScope
 
 TOKEN = Reference("secret", "TOKEN")
 
@@ -24,6 +27,8 @@ def workspace() -> Iterator[Workspace]:
 
 
 def scope(workspace: Workspace, name: str = "prod") -> SecretScope:
+    from hakiri.engine.scope import SecretScope
+
     return SecretScope(name, lambda: workspace.client(http_timeout_seconds=1))
 
 
@@ -39,7 +44,7 @@ def test_a_scope_says_how_many_secrets_it_has(workspace: Workspace) -> None:
     assert scope(workspace).count() == 1
 
 
-@pytest.mark.parametrize("ask", [lambda scope: scope.read("TOKEN"), SecretScope.count])
+@pytest.mark.parametrize("ask", [lambda scope: scope.read("TOKEN"), lambda scope: scope.count()])
 def test_a_scope_that_is_not_there_is_named(workspace: Workspace, ask: Callable[[SecretScope], object]) -> None:
     with pytest.raises(ScopeRefused, match="`dev` cannot be read: Scope dev does not exist"):
         ask(scope(workspace, "dev"))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
 import polars as pl
 import psycopg
@@ -245,17 +243,6 @@ def _age(row: tuple[Any, ...]) -> Any:
 def set_aside(states: Iterable[Rows]) -> set[tuple[Any, ...]]:
     """The orders that no table may hold."""
     return {row for state in states for row in state if row[1] is None}
-
-
-@contextmanager
-def database(url: str) -> Iterator[str]:
-    """The address of an empty database on this server."""
-    name = f"hakiri_{uuid4().hex[:12]}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        parts = urlsplit(url)
-        yield urlunsplit(parts._replace(path=f"/{name}"))
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def _table(mode: str) -> str:

@@ -46,7 +46,6 @@ from flow.shops import (
     PostgresShop,
     Shop,
     SqliteShop,
-    database,
     order,
     orders,
     orders_in,
@@ -59,6 +58,7 @@ from hakiri.catalog.port import LEASE_SECONDS
 from hakiri.model.boundary import STOP_AT, Boundary, Stop
 from hakiri.model.chunk import TableKey
 from hakiri.run.node import Node
+from postgres_servers import database
 from projects import MakeProject
 
 TABLE = TableKey("shop", "orders")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,11 +27,10 @@ WAITERS = {
 INSTANTS = {"now", "utcnow", "today", "time", "time_ns", "localtime", "gmtime"}
 
 
-def calls(source: str) -> Iterator[str]:
+@cache
+def calls(source: str) -> tuple[str, ...]:
     """What is called, as far as it is written out: `clock.sleep`, `self._over.wait`, `datetime.now`."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func)
+    return tuple(ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
 
 
 def sleeps(source: str) -> bool:

@@ -60,10 +60,35 @@ def test_what_the_code_cites_is_a_guarantee() -> None:
     assert {found for source in sources for found in CITED.findall(source)} == set(GUARANTEES)
 
 
+def rows_with(mutant: str, guarantee: str) -> list[str]:
+    """The rows that name the mutant, of the guarantee or of the section."""
+    section = PAGE.partition(f"\n## {guarantee}\n")[2].partition("\n## ")[0]
+    return [row for row in HELD.get(guarantee, section.splitlines()) if f'"{mutant}"' in row]
+
+
 def test_every_mutant_is_named_with_its_guarantee_and_with_the_test_that_notices() -> None:
     for name, mutant in MUTANTS.items():
-        (row,) = (row for row in HELD[mutant.guarantee] if f'"{name}"' in row)
+        (row,) = rows_with(name, mutant.guarantee)
         assert {guard.partition("::")[0] for guard in mutant.guards} <= {path for path, _ in NAMED.findall(row)}
-    told = [found for rows_of_one in HELD.values() for row in rows_of_one for found in MUTANT.findall(row)]
+    told = [found for row in PAGE.splitlines() if row.startswith("| ") for found in MUTANT.findall(row)]
     assert {name for name, star in told if not star} == set(MUTANTS)
     assert {name for name, star in told if star} == set(CATALOG_MUTANTS)
+
+
+@pytest.mark.parametrize("guarantee", [*GUARANTEES, "Hooks", "Manifests", "Transforms", "The catalog"])
+def test_a_guarantee_is_broken_on_purpose(guarantee: str) -> None:
+    assert any(mutant.guarantee == guarantee for mutant in MUTANTS.values())
+
+
+def test_a_promise_that_is_not_broken_on_purpose_is_one_that_the_page_tells_of() -> None:
+    promises = [
+        row
+        for title in ("Hooks", "Manifests", "Transforms")
+        for row in PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0].splitlines()
+        if row.startswith("| ") and row.split("|")[1].strip() not in ("promise", "")
+    ]
+    unbroken = [row.split("|")[1].strip() for row in promises if not MUTANT.search(row)]
+    assert unbroken == [
+        "No plan makes a process open a file, a socket or a program, or unpickle, import or compile anything",
+        "One transform in two languages is one plan",
+    ]

@@ -18,6 +18,7 @@ from textwrap import dedent
 from types import FunctionType
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from mutation.mutants import MUTANTS, Edit
 
@@ -27,24 +28,32 @@ Verdict = dict[str, str]
 ROOT = Path(__file__).parents[2]
 
 
-class _Outcomes:
-    """Notes how each test ends."""
+class _Judge:
+    """Runs the guards of each mutant in one session of pytest, so that they are collected once."""
 
     def __init__(self) -> None:
-        self.verdict: Verdict = {}
+        self.verdicts: dict[str, Verdict | str] = {}
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" or report.outcome != "passed":
-            self.verdict[report.nodeid] = report.outcome
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = {item.nodeid: item for item in session.items}
+        self.verdicts[""] = _run(items.values())
+        for name, mutant in MUTANTS.items():
+            try:
+                with broken(mutant.edits):
+                    self.verdicts[name] = _run(items[guard] for guard in mutant.guards if guard in items)
+            except LookupError as moved:
+                self.verdicts[name] = str(moved)
+        return True
 
 
-def run(tests: Iterable[str]) -> Verdict:
-    """How these tests end in this process as it is."""
-    outcomes = _Outcomes()
-    pytest.main(
-        ["-q", "-p", "no:cacheprovider", f"--rootdir={ROOT}", *(str(ROOT / test) for test in tests)], plugins=[outcomes]
-    )
-    return outcomes.verdict
+def _run(items: Iterable[pytest.Item]) -> Verdict:
+    """How these tests end in this process as it is. Nothing that they share outlasts one of them."""
+    verdict: Verdict = {}
+    for item in items:
+        item._initrequest()  # type: ignore[attr-defined] # as pytest does for a test that runs for the first time
+        reports = runtestprotocol(item, log=False, nextitem=None)
+        verdict[item.nodeid] = next((one.outcome for one in reports if one.outcome != "passed"), "passed")
+    return verdict
 
 
 @contextmanager
@@ -90,15 +99,11 @@ def _edited(text: str, changes: list[Edit]) -> str:
 
 
 def main(file: Path) -> None:
+    judge = _Judge()
     guards = dict.fromkeys(guard for mutant in MUTANTS.values() for guard in mutant.guards)
-    verdicts: dict[str, Verdict | str] = {"": run(guards)}
-    for name, mutant in MUTANTS.items():
-        try:
-            with broken(mutant.edits):
-                verdicts[name] = run(mutant.guards)
-        except LookupError as moved:
-            verdicts[name] = str(moved)
-    file.write_text(json.dumps(verdicts))
+    tests = [str(ROOT / guard) for guard in guards]
+    pytest.main(["-q", "-p", "no:cacheprovider", f"--rootdir={ROOT}", *tests], plugins=[judge])
+    file.write_text(json.dumps(judge.verdicts))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,14 @@ LANDING = "tests/run/test_landing.py"
 NODE = "tests/run/test_node.py"
 AVAILABLE = "tests/plan/test_available.py"
 CATALOG = "tests/conformance/catalog"
+HOOKS = "tests/run/test_hooks.py"
+STATEMENT = "tests/spec/test_statement.py::test_whatever_else_a_hook_could_run_is_refused"
+READ = "tests/spec/test_read.py"
+EDITING = "tests/spec/test_edit.py"
+CHECK = "tests/extract/transform/test_check.py"
+PATTERN = "tests/extract/transform/test_pattern.py"
+RESHAPE = "tests/extract/transform/test_reshape.py"
+COMPONENT = "tests/extract/transform/test_component.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,7 @@ class Mutant:
     """A way to break a guarantee. Each of the guards fails with it, and passes without."""
 
     guarantee: str
+    """Its number, or the section of docs/guarantees.md that has the promise."""
     edits: tuple[Edit, ...]
     guards: tuple[str, ...]
 
@@ -46,6 +55,11 @@ SEALING = "hakiri.stage.seal:seal"
 UNTIL = "self._place.target, landed.version + landed.trailing"
 CARRY_OUT = "hakiri.run.landing:TableLander._carry_out"
 RECORD = "hakiri.run.landing:TableLander._record"
+CALL_HOOK = "hakiri.run.hooks:TableHooks._call"
+MAKE_BESIDE = 'tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")'
+MAKE_IN_PLACE = "os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), target"
+LEAK = '{ connector = "postgres", config = { token = "abc" } }-`source.config.token` holds a secret in clear'
+PROBLEMS = "faults(error, PipelineSpec, document, at)"
 ALL_DONE = "hakiri.run.pipeline:Conduct._require_all_done"
 IN_ORDER = (f"{SEAL}::test_the_order_of_durable_writes",)
 
@@ -64,6 +78,16 @@ MUTANTS = {
         "G2",
         (Edit("hakiri.catalog.landings:END", HELD, ""),),
         (f"{CATALOG}/test_landings.py::test_an_open_landing_is_left_to_its_holder_and_handed_over_as_it_is[sqlite]",),
+    ),
+    "an attempt under the number of another": Mutant(
+        "G2",
+        (Edit("hakiri.catalog.work:CLAIM", "attempt = attempt + 1, ", ""),),
+        (f"{CATALOG}/test_takeover.py::test_a_dead_holders_chunk_is_taken_over_after_the_lease[sqlite]",),
+    ),
+    "more chunks given out than a pipeline allows": Mutant(
+        "G2",
+        (Edit("hakiri.catalog.work:claim", 'limits[0]["parallelism"] - living', 'limits[0]["parallelism"]'),),
+        (f"{CATALOG}/test_dispatch.py::test_a_pipelines_parallelism_is_a_counted_semaphore[sqlite]",),
     ),
     "a living neighbour taken for dead": Mutant(
         "G2",
@@ -97,6 +121,11 @@ MUTANTS = {
         (Edit("hakiri.run.journal:Journal.record", "os.fsync(self._file.fileno())", "pass"),),
         ("tests/run/test_journal.py::test_an_event_is_durable_before_anyone_hears_of_it",),
     ),
+    "staged files that nobody compares": Mutant(
+        "G3",
+        (Edit("hakiri.stage.seal:_problem", "sha256 == file.sha256", "sha256"),),
+        (f"{SEAL}::test_a_file_that_is_not_what_was_sealed_is_found_out[local-corrupt-rows]",),
+    ),
     "a number that the table carries, landed again": Mutant(
         "G4",
         (Edit("hakiri.land.standing:turn", "return Turn.REPLAY", "return Turn.NEXT"),),
@@ -119,6 +148,11 @@ MUTANTS = {
             f"{LANDING}::test_the_cursor_stays_where_it_was_until_all_else_is_recorded[commit_snapshot]",
             f"{LANDING}::test_the_cursor_stays_where_it_was_until_all_else_is_recorded[append_lineage]",
         ),
+    ),
+    "a cursor that goes back": Mutant(
+        "G5",
+        (Edit("hakiri.catalog.records:ADVANCE", " AND landing < :landing", ""),),
+        (f"{CATALOG}/test_landings.py::test_a_cursor_follows_landings_forward_only[sqlite]",),
     ),
     "a tally that nobody checks at the seal": Mutant(
         "G6",
@@ -154,6 +188,17 @@ MUTANTS = {
         ),
         (f"{CATALOG}/test_takeover.py::test_a_lease_that_ran_out_is_good_until_someone_else_has_it[sqlite]",),
     ),
+    "a store without its triggers": Mutant(
+        "G7",
+        (
+            Edit(
+                "hakiri.catalog.sqlite:migrate",
+                "in MIGRATIONS[number]:",
+                'in (s for s in MIGRATIONS[number] if "TRIGGER" not in s):',
+            ),
+        ),
+        (f"{CATALOG}/test_moves.py::test_a_store_refuses_every_move_that_is_not_in_the_table[sqlite]",),
+    ),
     "a wait that the clock does not hear of": Mutant(
         "G8",
         (Edit("hakiri.run.stopping:Stop.wait", "clock.sleep(step)", "pass"),),
@@ -165,6 +210,11 @@ MUTANTS = {
         (
             f"{AVAILABLE}::test_what_is_not_carried_out_is_refused_before_anything_is_read[asked0-quality.dataset_level]",
         ),
+    ),
+    "a rule that aborts, passed over": Mutant(
+        "G9",
+        (Edit("hakiri.extract.rules.judge:judge", "for rule in _with(rules, RowFailure.ABORT):", "for rule in ():"),),
+        ("tests/extract/rules/test_judge.py::test_a_rule_that_aborts_tells_how_many_and_no_value",),
     ),
     "a failure that exits 0": Mutant(
         "G10",
@@ -180,5 +230,158 @@ MUTANTS = {
         "G10",
         (Edit(ALL_DONE, "if failed:", "if False:"),),
         ("tests/run/test_pipeline.py::test_a_run_fails_with_the_chunks_that_failed_for_good",),
+    ),
+    "a pre-hook that failed, passed over": Mutant(
+        "Hooks",
+        (Edit(CALL_HOOK, "        raise\n", "        return\n"),),
+        (f"{HOOKS}::test_a_failing_pre_hook_stops_the_load_before_anything_is_written",),
+    ),
+    "a hook that nobody notes": Mutant(
+        "Hooks",
+        (Edit(CALL_HOOK, 'lambda: self._note(call.hook, "", landing.number)', "int"),),
+        (f"{HOOKS}::test_hooks_are_called_before_and_after_each_landing_and_journaled",),
+    ),
+    "a post-hook that is owed by nobody": Mutant(
+        "Hooks",
+        (Edit("hakiri.run.hooks:TableHooks.before", "    if self._load.post_hook:\n", "    if False:\n"),),
+        (f"{HOOKS}::test_hooks_are_called_before_and_after_each_landing_and_journaled",),
+    ),
+    "hook SQL of two statements": Mutant(
+        "Hooks",
+        (Edit("hakiri.spec.statement:read_statement", 'if ";" in one:', "if False:"),),
+        (f"{STATEMENT}[OPTIMIZE orders; DROP TABLE orders-one SQL statement]",),
+    ),
+    "hook SQL that sets anything": Mutant(
+        "Hooks",
+        (Edit("hakiri.spec.statement:_read", "not key.startswith(SETTINGS)", "False"),),
+        (f"{STATEMENT}[SET spark.hadoop.fs.s3a.secret.key = x-may set]",),
+    ),
+    "a webhook to an address that is not public": Mutant(
+        "Hooks",
+        (Edit("hakiri.land.hooks.guard:guarded", "not policy(address)", "False"),),
+        ("tests/land/hooks/test_guard.py::test_the_systems_resolver_finds_this_machine_and_the_guard_refuses_it",),
+    ),
+    "a function with arguments that nobody judged": Mutant(
+        "Hooks",
+        (Edit("hakiri.land.hooks.registry:problems", "signature.problems(_declared(name, load(name)), args)", "()"),),
+        ("tests/land/hooks/test_function.py::test_the_check_knows_the_same_problems",),
+    ),
+    "a broken file without its line": Mutant(
+        "Manifests",
+        (Edit("hakiri.spec.document:parse_document", 'wrong.lineno, f"not TOML', '1, f"not TOML'),),
+        ("tests/spec/test_document.py::test_a_broken_file_is_refused_with_its_line[truncated.toml]",),
+    ),
+    "the first problem alone": Mutant(
+        "Manifests",
+        (Edit("hakiri.spec.read:_Reading._pipeline", PROBLEMS, f"list({PROBLEMS})[:1]"),),
+        (f"{READ}::test_every_problem_of_every_file_is_reported_at_once_in_reading_order",),
+    ),
+    "a date that only TOML knows": Mutant(
+        "Manifests",
+        (Edit("hakiri.spec.document:_plain", "return value.isoformat()", "return value"),),
+        ("tests/spec/test_document.py::test_dates_mean_the_same_in_both_formats",),
+    ),
+    "an edit that cuts off what follows": Mutant(
+        "Manifests",
+        (Edit("hakiri.spec.toml_text:_splice", "text[statement.end :]", "''"),),
+        (f"{EDITING}::test_an_edit_keeps_comments_order_and_everything_else",),
+    ),
+    "an edit into a project that is not valid": Mutant(
+        "Manifests",
+        (
+            Edit(
+                "hakiri.spec.edit:Editor._commit", "self._check({write.path: write.after for write in writes})", "pass"
+            ),
+        ),
+        (f"{EDITING}::test_an_edit_that_would_make_the_project_invalid_is_refused[sets0-unsets0]",),
+    ),
+    "comments dropped in silence": Mutant(
+        "Manifests",
+        (Edit("hakiri.spec.edit:_dropped_comments", "if not dropped:", "if True:"),),
+        (f"{EDITING}::test_converting_to_json_moves_the_block_and_says_which_comments_are_lost",),
+    ),
+    "the old file gone before the new one is there": Mutant(
+        "Manifests",
+        (Edit("hakiri.spec.edit:Editor.convert", "[*writes, *_removals(gone)]", "[*_removals(gone), *writes]"),),
+        (f"{EDITING}::test_a_conversion_that_is_cut_off_loses_nothing_and_a_repeat_finishes_it[json]",),
+    ),
+    "a file that is written in its place": Mutant(
+        "Manifests",
+        (Edit("hakiri.spec.write:_replace", MAKE_BESIDE, MAKE_IN_PLACE),),
+        (f"{EDITING}::test_a_write_that_is_cut_off_leaves_the_file_as_it_was",),
+    ),
+    "a secret in clear": Mutant(
+        "Manifests",
+        (Edit("hakiri.spec.check:check_texts", "yield from _check_text(path, text, where)", "pass"),),
+        (f"{READ}::test_a_source_that_leaks_or_leads_nowhere_is_reported[{LEAK}]",),
+    ),
+    "an error that shows a secret": Mutant(
+        "Manifests",
+        (Edit("hakiri.errors:mask", 'text.replace(secret, "***")', "text"),),
+        ("tests/house/test_errors.py::test_a_rendered_error_carries_no_secret",),
+    ),
+    "a node that is on no list": Mutant(
+        "Transforms",
+        (
+            Edit(
+                "hakiri.extract.transform.check:_check_step",
+                "require(node, EXPRESSION, (*path, *key), GRAMMAR)",
+                "pass",
+            ),
+        ),
+        (f"{CHECK}::test_a_refusal_names_the_path_of_the_node",),
+    ),
+    "a pattern of any weight": Mutant(
+        "Transforms",
+        (Edit("hakiri.extract.transform.pattern:wrong_pattern", "weight_of(text) > MAX_WEIGHT", "False"),),
+        (f'{PATTERN}::test_a_pattern_that_would_be_in_too_many_places_at_once_is_refused[contains("{{p}}")]',),
+    ),
+    "a plan of whole chunks that calls itself one of batches": Mutant(
+        "Transforms",
+        (Edit("hakiri.extract.transform.check:check_plan", "plan.scope != scope_of(plan.steps)", "False"),),
+        (f"{CHECK}::test_a_hostile_plan_is_refused_with_the_place_of_what_is_wrong[wrong-scope.json]",),
+    ),
+    "a plan that does not fit, told when it runs": Mutant(
+        "Transforms",
+        (
+            Edit(
+                "hakiri.extract.transform.reshape:Reshape.bind",
+                "raise self._unfit(placed, shown, cause, known) from cause",
+                "return schema",
+            ),
+        ),
+        (f"{RESHAPE}::test_a_missing_column_is_found_before_anything_is_read_with_the_one_that_was_meant",),
+    ),
+    "an answer that was not announced": Mutant(
+        "Transforms",
+        (Edit("hakiri.extract.transform.stream:rows_of", "if schema != announced:", "if False:"),),
+        (f"{COMPONENT}::test_a_component_that_does_what_it_may_not_fails_its_chunk[answers with other columns]",),
+    ),
+    "a schema appended to a history that its writer did not know": Mutant(
+        "The catalog",
+        (Edit("hakiri.catalog.records:append_schema", "if last != after:", "if False:"),),
+        (
+            f"{CATALOG}/test_history.py::test_a_version_is_appended_once_and_only_to_the_history_its_writer_knew[sqlite]",
+        ),
+    ),
+    "lineage that was tampered with, appended to": Mutant(
+        "The catalog",
+        (Edit("hakiri.catalog.delta.properties:require_append_only", "operation not in _APPENDING", "False"),),
+        (f"{CATALOG}/test_lineage.py::test_the_catalog_notices_what_the_store_lets_through[delta_rs-restore]",),
+    ),
+    "a snapshot of files that nobody compares": Mutant(
+        "The catalog",
+        (Edit("hakiri.catalog.sidecars:_require", "digest.hexdigest() != sidecar.sha256", "False"),),
+        (f"{CATALOG}/test_snapshots.py::test_an_unfit_sidecar_leaves_no_snapshot[sqlite-corrupt]",),
+    ),
+    "a revocation older than the bound": Mutant(
+        "The catalog",
+        (Edit("hakiri.catalog.epochs:EpochReader.current", "(age := self._age()) >= self._bound:", "(age := 0) > 0:"),),
+        (f"{CATALOG}/test_epochs.py::test_a_reader_cut_off_from_the_store_stops_when_the_bound_is_reached[sqlite]",),
+    ),
+    "a store of a later release, opened": Mutant(
+        "The catalog",
+        (Edit("hakiri.catalog.sqlite:migrate", "if found > ddl.SCHEMA_VERSION:", "if False:"),),
+        (f"{CATALOG}/test_history.py::test_a_release_that_is_older_than_the_store_refuses_it[sqlite]",),
     ),
 }

@@ -203,6 +203,60 @@ def test_converting_one_of_two_equal_definitions_keeps_the_other(make_project: M
     assert spec_of(root, "orders").id == "orders"
 
 
+class Cut(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("to", ["json", "toml"])
+def test_a_conversion_that_is_cut_off_loses_nothing_and_a_repeat_finishes_it(
+    make_project: MakeProject, monkeypatch: pytest.MonkeyPatch, to: Format
+) -> None:
+    """It ends at each rename and each removal in turn, the last things that a disk is asked for."""
+    files = {"json": {"hakiri.toml": TOML}, "toml": {"pipelines/orders.json": json.dumps(ORDERS)}}
+    for steps in range(2):
+        root = make_project(files[to])
+        before = spec_of(root, "orders")
+        with monkeypatch.context() as patch:
+            cut_after(steps, patch)
+            with pytest.raises(Cut):
+                editor(root).convert("orders", to)
+        assert any('"orders"' in path.read_text() for path in (root / "hakiri.toml", *(root / "pipelines").iterdir()))
+        editor(root).convert("orders", to)
+        assert spec_of(root, "orders") == before
+        for left in (root / "pipelines").iterdir():
+            left.unlink()
+
+
+def cut_after(steps: int, patch: pytest.MonkeyPatch) -> None:
+    """Let so many files come into place or go, and end at the next."""
+    left = iter(range(steps))
+    for name in ("replace", "unlink"):
+        real = getattr(Path, name)
+
+        def counted(path: Path, *args: Any, real: Any = real, **options: Any) -> Any:
+            if path.name.startswith(".") and not args:
+                return real(path, *args, **options)  # what was written beside is cleared away
+            if next(left, None) is None:
+                raise Cut
+            return real(path, *args, **options)
+
+        patch.setattr(Path, name, counted)
+
+
+def test_a_write_that_is_cut_off_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("old")
+
+    def cut(_: int) -> None:
+        raise Cut
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", cut)
+        with pytest.raises(Cut):
+            replace_file(path, b"new", expected=b"old", shown="a.toml")
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["old"]
+
+
 def test_two_definitions_that_differ_are_a_persons_to_choose_between(make_project: MakeProject) -> None:
     other = json.dumps({**ORDERS, "tables": ["other"]})
     root = make_project({"hakiri.toml": TOML, "pipelines/orders.json": other})

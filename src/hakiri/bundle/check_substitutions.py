@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from databricks.bundles.jobs import Job
 from databricks.bundles.schemas import Schema
 from databricks.bundles.volumes import Volume
-from databricks.sdk.service.catalog import SchemaInfo, VolumeInfo
 
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.texts import AT_DEPLOY, texts
@@ -18,18 +18,6 @@ from hakiri.errors import BundleError, ReferenceUnknown
 _SUBSTITUTED = frozenset(("var", "resources", "workspace", "bundle", "artifacts"))
 _DEPLOYED = frozenset(("id", "url"))
 """What every resource has once it is deployed."""
-
-
-def _facts(*kinds: Any, **more: None) -> frozenset[str]:
-    return _DEPLOYED | {field.name for kind in kinds for field in fields(kind)} | more.keys()
-
-
-_FACTS = {
-    "jobs": _facts(Job, job_id=None),
-    "schemas": _facts(Schema, SchemaInfo),
-    "volumes": _facts(Volume, VolumeInfo, volume_path=None),
-}
-"""What can be said of a resource: what its file has, and what a workspace knows of it."""
 
 
 def check_substitutions(bundle: Bundle) -> Iterator[BundleError]:
@@ -66,4 +54,20 @@ def _unknown_resource(bundle: Bundle, path: str) -> str | None:
     if not named:
         return "the bundle has no such resource"
     fact = rest.removeprefix(f"{max(named, key=len)}.").partition(".")[0].partition("[")[0]
-    return None if fact in _FACTS.get(kind, (fact,)) else f"`{kind}` have nothing of that name"
+    return None if fact in _facts().get(kind, (fact,)) else f"`{kind}` have nothing of that name"
+
+
+@cache
+def _facts() -> dict[str, frozenset[str]]:
+    """Return what can be said of a resource: what its file has, and what a workspace knows of it."""
+    from databricks.sdk.service.catalog import SchemaInfo, VolumeInfo  # takes seconds to import
+
+    return {
+        "jobs": _DEPLOYED | _names(Job) | {"job_id"},
+        "schemas": _DEPLOYED | _names(Schema, SchemaInfo),
+        "volumes": _DEPLOYED | _names(Volume, VolumeInfo) | {"volume_path"},
+    }
+
+
+def _names(*kinds: Any) -> set[str]:
+    return {field.name for kind in kinds for field in fields(kind)}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from itertools import count
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from clocks import ManualClock
 from conformance.catalog.mutants import MUTANTS
-from conformance.catalog.subjects import SUBJECTS, Start, Subject, delta_spark
+from conformance.catalog.subjects import SUBJECTS, Servers, Start, Subject, delta_spark
 from hakiri.catalog.port import Catalog
 from hakiri.model.clock import Clock
 
@@ -25,12 +25,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On Spark, the slowest store, what the verbs alone decide is left to `-m exhaustive`.
+    """On Spark, the slowest store, what is not about its commits is left to `-m exhaustive`.
 
-    They decide it in the same SQL on the same replica as on a path.
+    The verbs decide in the same SQL on the same replica as on a path.
     """
     for item in items:
-        if item.get_closest_marker("verbs") and item.callspec.params["start"] is delta_spark:  # type: ignore[attr-defined]
+        is_on_spark = getattr(item, "callspec", None) and item.callspec.params.get("start") is delta_spark
+        if is_on_spark and not item.get_closest_marker("commits"):
             item.add_marker(pytest.mark.exhaustive)
 
 
@@ -50,24 +51,38 @@ def start(request: pytest.FixtureRequest) -> Start:
 
 
 @pytest.fixture(scope="session")
-def session_spark(request: pytest.FixtureRequest) -> Callable[[], SparkSession]:
-    """Spark for the subject that wants it, so that the others start no JVM."""
-    return lambda: request.getfixturevalue("spark")
+def servers(request: pytest.FixtureRequest) -> Servers:
+    """The servers that a subject may ask for, so that the others start none."""
+    ask = request.getfixturevalue
+    return Servers(lambda: ask("spark"), lambda: str(ask("postgres_url")))
+
+
+@pytest.fixture(scope="session")
+def shared(start: Start, servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Subject]]:
+    """The store of all files, made when it is asked for."""
+    with ExitStack() as stack:
+        yield cache(lambda: stack.enter_context(start(tmp_path_factory.mktemp(start.__name__), servers)))
 
 
 @pytest.fixture(scope="module")
 def subject(
-    start: Start, session_spark: Callable[[], SparkSession], tmp_path_factory: pytest.TempPathFactory
+    start: Start, servers: Servers, shared: Callable[[], Subject], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Subject]:
-    """The store the tests of one file share: a store that grows from file to file would make each slower."""
-    with start(tmp_path_factory.mktemp(start.__name__), session_spark) as subject:
+    """The store the tests of one file share: one that grows from file to file makes each slower.
+
+    On Spark it takes longer to make the tables than to use them, so all files share one store.
+    """
+    if start is delta_spark:
+        yield shared()
+        return
+    with start(tmp_path_factory.mktemp(start.__name__), servers) as subject:
         yield subject
 
 
 @pytest.fixture
-def fresh(start: Start, session_spark: Callable[[], SparkSession], tmp_path: Path) -> Iterator[Subject]:
+def fresh(start: Start, servers: Servers, tmp_path: Path) -> Iterator[Subject]:
     """A store of this test's own, for what concerns all pipelines or breaks things."""
-    with start(tmp_path, session_spark) as subject:
+    with start(tmp_path, servers) as subject:
         yield subject
 
 

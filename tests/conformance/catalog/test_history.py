@@ -22,6 +22,7 @@ from hakiri.model.ledger import Pipeline, Run, RunStatus
 Handles = Callable[[Subject, Clock | None], Catalog]
 
 
+@pytest.mark.commits
 def test_racing_writers_leave_no_gap_and_no_duplicate(subject: Subject, handles: Handles, pipeline: str) -> None:
     """Every writer appends to the history it knows, so all of them race for the same version, then for later ones."""
     table = table_of(pipeline)
@@ -68,7 +69,6 @@ def test_a_version_is_appended_once_and_only_to_the_history_its_writer_knew(
     assert [schema.version for schema in catalog.schemas(table)] == [1, 2]
 
 
-@pytest.mark.verbs
 def test_a_run_ends_once(catalog: Catalog, clock: ManualClock, pipeline: str) -> None:
     run = Run(f"run of {pipeline}", pipeline, RunStatus.RUNNING, clock.now())
     ended = replace(run, status=RunStatus.SUCCEEDED, finished_at=clock.now(), rows=5, bytes=50)
@@ -81,6 +81,7 @@ def test_a_run_ends_once(catalog: Catalog, clock: ManualClock, pipeline: str) ->
     assert catalog.runs(pipeline) == (ended,)
 
 
+@pytest.mark.commits
 def test_a_release_that_is_older_than_the_store_refuses_it(fresh: Subject, handles: Handles) -> None:
     handles(fresh, None).register(Pipeline("p"))
     fresh.raw.mark_newer()

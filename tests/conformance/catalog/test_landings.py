@@ -54,7 +54,6 @@ def test_an_open_landing_is_left_to_its_holder_and_handed_over_as_it_is(
     other.finish_landing(taken, version=1)
 
 
-@pytest.mark.verbs
 def test_a_holder_that_is_known_dead_is_not_waited_for(catalog: Catalog, other: Catalog, pipeline: str) -> None:
     table = table_of(pipeline)
     (key,) = staged(catalog, pipeline, 1)
@@ -67,7 +66,6 @@ def test_a_holder_that_is_known_dead_is_not_waited_for(catalog: Catalog, other: 
         catalog.reserve_landing(table, [], node="c", dead_holder=held.value.holder)
 
 
-@pytest.mark.verbs
 def test_a_take_over_that_comes_too_late_begins_no_landing(catalog: Catalog, pipeline: str) -> None:
     table = table_of(pipeline)
     (key,) = staged(catalog, pipeline, 1)
@@ -77,7 +75,6 @@ def test_a_take_over_that_comes_too_late_begins_no_landing(catalog: Catalog, pip
     assert [landing.number for landing in catalog.landings(table)] == [1]
 
 
-@pytest.mark.verbs
 def test_an_abandoned_landing_gives_its_chunks_back_and_spends_its_number(catalog: Catalog, pipeline: str) -> None:
     table = table_of(pipeline)
     (key,) = staged(catalog, pipeline, 1)
@@ -88,7 +85,6 @@ def test_an_abandoned_landing_gives_its_chunks_back_and_spends_its_number(catalo
     assert catalog.reserve_landing(table, [key], node="a").number == 2
 
 
-@pytest.mark.verbs
 def test_a_restored_landing_keeps_its_chunks_from_being_read_again(catalog: Catalog, pipeline: str) -> None:
     table = table_of(pipeline)
     chunks = plan(pipeline, 2)

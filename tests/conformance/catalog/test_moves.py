@@ -14,7 +14,6 @@ from hakiri.model.moves import CHUNK_MOVES, pairs
 FORCE = "UPDATE chunks SET status = :after WHERE pipeline_id = :pipeline_id AND status = :before RETURNING *"
 
 
-@pytest.mark.verbs
 def test_a_store_refuses_every_move_that_is_not_in_the_table(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 2)
     (lease,) = catalog.claim(pipeline, node="a")

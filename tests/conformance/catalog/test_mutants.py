@@ -21,7 +21,7 @@ def test_a_broken_catalog_fails_the_suite(name: str) -> None:
         sys.executable,
         "-m",
         "pytest",
-        str(HERE),
+        str(HERE / mutant.caught_in),
         "-q",
         "--mutant",
         name,

@@ -11,7 +11,6 @@ from hakiri.model.chunk import ChunkStatus, Window
 from hakiri.model.ledger import Phase
 
 
-@pytest.mark.verbs
 def test_a_rewind_puts_a_windows_chunks_back_under_a_new_generation(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 4)
     table = table_of(pipeline)
@@ -38,7 +37,6 @@ def test_a_rewind_puts_a_windows_chunks_back_under_a_new_generation(catalog: Cat
     assert (progress.pending, progress.running, progress.done, progress.total) == (2, 2, 0, 4)
 
 
-@pytest.mark.verbs
 def test_a_rewind_of_named_chunks_leaves_their_neighbours_alone(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 3)
     leases = catalog.claim(pipeline, node="a", limit=3)
@@ -49,7 +47,6 @@ def test_a_rewind_of_named_chunks_leaves_their_neighbours_alone(catalog: Catalog
     assert len(catalog.staged(table_of(pipeline))) == 2
 
 
-@pytest.mark.verbs
 def test_a_window_of_text_and_one_of_numbers_have_no_order(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 1)
     (lease,) = catalog.claim(pipeline, node="a")
@@ -79,7 +76,6 @@ def test_archived_work_is_counted_found_and_rewound_but_never_planned_again(cata
     assert (progress.done, progress.pending) == (1, 2)
 
 
-@pytest.mark.verbs
 def test_phases_follow_their_moves(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 1)
     with pytest.raises(BackwardMove):

@@ -53,7 +53,6 @@ def test_a_late_complete_of_the_old_holder_is_refused(
     assert (state.status, state.seal) == (ChunkStatus.DONE, seal_for(new))
 
 
-@pytest.mark.verbs
 @pytest.mark.parametrize("seconds", [60 * TERM, -60 * TERM], ids=["forward", "back"])
 def test_a_clock_that_is_set_ends_no_lease_that_lives_and_keeps_none_that_is_dead(
     catalog: Catalog, other: Catalog, clock: ManualClock, pipeline: str, seconds: float
@@ -73,7 +72,6 @@ def test_a_clock_that_is_set_ends_no_lease_that_lives_and_keeps_none_that_is_dea
     other.complete(kept, seal_for(kept))
 
 
-@pytest.mark.verbs
 def test_a_lease_that_ran_out_is_good_until_someone_else_has_it(
     catalog: Catalog, clock: ManualClock, pipeline: str
 ) -> None:
@@ -88,7 +86,6 @@ def test_a_lease_that_ran_out_is_good_until_someone_else_has_it(
     assert catalog.claim(pipeline, node="b") == ()
 
 
-@pytest.mark.verbs
 @pytest.mark.parametrize("ahead", [TERM, -TERM], ids=["ahead", "behind"])
 def test_a_renewing_holder_keeps_its_chunk_from_a_worker_whose_clock_is_wrong_by_a_whole_lease(
     subject: Subject, catalog: Catalog, clock: ManualClock, handles: Handles, pipeline: str, ahead: float
@@ -105,7 +102,6 @@ def test_a_renewing_holder_keeps_its_chunk_from_a_worker_whose_clock_is_wrong_by
     catalog.complete(held[0], seal_for(held[0]))
 
 
-@pytest.mark.verbs
 def test_a_chunk_whose_holders_keep_dying_is_failed_when_its_attempts_are_used_up(
     catalog: Catalog, clock: ManualClock, pipeline: str
 ) -> None:
@@ -119,7 +115,6 @@ def test_a_chunk_whose_holders_keep_dying_is_failed_when_its_attempts_are_used_u
     assert (state.status, state.failures) == (ChunkStatus.FAILED, 2)
 
 
-@pytest.mark.verbs
 def test_failures_wait_then_retry_and_end_as_their_kind_says(
     catalog: Catalog, clock: ManualClock, pipeline: str
 ) -> None:
@@ -137,7 +132,9 @@ def test_failures_wait_then_retry_and_end_as_their_kind_says(
     assert catalog.fail(last, later) is ChunkStatus.FAILED
 
 
-@pytest.mark.parametrize("step", ["after claim", "after stage", "mid-complete"])
+@pytest.mark.parametrize(
+    "step", ["after claim", "after stage", pytest.param("mid-complete", marks=pytest.mark.commits)]
+)
 def test_a_killed_holders_chunk_is_worked_on_again(
     subject: Subject, handles: Handles, pipeline: str, step: str, tmp_path: Path
 ) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from conformance.catalog.plans import plan, registered, seal_for, table_of
 from hakiri.catalog.port import Catalog
 from hakiri.model.chunk import ChunkStatus
 
 
-@pytest.mark.verbs
 def test_tending_changes_no_row_and_work_goes_on(catalog: Catalog, pipeline: str) -> None:
     registered(catalog, pipeline, 4)
     table = table_of(pipeline)

@@ -24,7 +24,7 @@ from hakiri.model.chunk import Lease
 from hakiri.model.durable import sync
 
 if TYPE_CHECKING:  # a worker loads its own driver and nothing else
-    from conformance.catalog.subjects import Subject
+    from conformance.catalog.subjects import Crowd, Subject
 
 Dispatched = list[tuple[str, int]]
 
@@ -36,9 +36,8 @@ _processes.set_forkserver_preload(
 )
 
 
-def dispatch_all(subject: Subject, pipeline: str) -> Dispatched:
-    """Have the subject's crowd claim everything; tell what each worker was given."""
-    crowd = subject.crowd
+def dispatch_all(subject: Subject, crowd: Crowd, pipeline: str) -> Dispatched:
+    """Have the crowd claim everything; tell what each worker was given."""
     if not crowd.is_processes:
         catalog = subject.open()
         given = drain_together(catalog, pipeline, crowd.workers, crowd.batch, completes=crowd.completes)

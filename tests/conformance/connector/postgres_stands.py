@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from adbc_driver_postgresql import dbapi
 
 from conformance.connector.stands import CURSOR, ODD, TYPES, Place, Stand, rows
 from hakiri.extract.connectors.registry import open_connector
@@ -31,6 +30,8 @@ def postgres_query_stand(place: Place) -> Stand:
 
 
 def _stand(place: Place, schema: str, constraint: str, table: SourceTable | None = None) -> Stand:
+    from adbc_driver_postgresql import dbapi  # takes a while to import
+
     url = place.postgres_url()
     with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE SCHEMA {schema}")

@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
-from adbc_driver_postgresql import dbapi
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +40,7 @@ Run = Callable[..., None]
 @pytest.fixture(scope="module")
 def run(postgres_url: str) -> Run:
     def statements(*sql: str) -> None:
-        with dbapi.connect(postgres_url, autocommit=True) as connection, connection.cursor() as cursor:
+        with psycopg.connect(postgres_url, autocommit=True) as connection, connection.cursor() as cursor:
             for one in sql:
                 cursor.execute(one)
 
@@ -292,7 +292,7 @@ def test_a_query_cannot_write(source: Connector, run: Run) -> None:
 def test_a_lock_in_the_way_is_a_timeout(postgres_url: str, run: Run) -> None:
     run("CREATE TABLE locked (n int)")
     source = open_connector("postgres", {"url": postgres_url, "lock_timeout_seconds": 0.1})
-    with dbapi.connect(postgres_url) as holder, holder.cursor() as cursor:
+    with psycopg.connect(postgres_url) as holder, holder.cursor() as cursor:
         cursor.execute("LOCK TABLE locked")
         with pytest.raises(SourceTimeout):
             source.describe(SourceTable("locked"))

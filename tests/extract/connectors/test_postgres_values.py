@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 import pytest
-from adbc_driver_postgresql import dbapi
 
 from hakiri.extract.connectors.postgres.types import Reading, ServerType, decimal_type, mapped
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
@@ -133,7 +133,7 @@ def batches(postgres_url: str) -> tuple[pa.Schema, list[pa.RecordBatch]]:
     cases = [(kind, value) for kind, value, *_ in [*CASES, *REMARKED]]
     columns = ", ".join(f"c{index} {kind}" for index, (kind, _) in enumerate(cases))
     values = ", ".join(f"{value}::{kind}" for kind, value in cases)
-    with dbapi.connect(postgres_url, autocommit=True) as connection, connection.cursor() as cursor:
+    with psycopg.connect(postgres_url, autocommit=True) as connection, connection.cursor() as cursor:
         for statement in (*TYPES, f"CREATE TABLE kinds ({columns})", f"INSERT INTO kinds VALUES ({values})"):
             cursor.execute(statement)
         cursor.execute("INSERT INTO kinds DEFAULT VALUES")

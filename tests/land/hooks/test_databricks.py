@@ -9,7 +9,6 @@ import pytest
 
 from clocks import ManualClock
 from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut, HookUnanswered
-from hakiri.land.hooks.databricks import WorkspaceViews
 from hakiri.land.target import NamedTarget
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
@@ -35,6 +34,8 @@ OURS = {"Daily": NamedTarget(("main", "landed", "daily"))}
 
 
 def refresh(workspace: Workspace, view: str = "main.sales.daily", *, warehouse: str | None = "w1") -> None:
+    from hakiri.land.hooks.databricks import WorkspaceViews  # takes seconds to import
+
     patience, schema = timedelta(seconds=60), ("main", "landed")
     views = WorkspaceViews(workspace.client, warehouse, ManualClock(), targets=OURS, schema=schema, patience=patience)
     views.refresh(view, CALL)
