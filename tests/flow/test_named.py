@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from flow.stand import Rows, Stand, change, source_rows
-from hakiri import wiring
+from hakiri import jobs, wiring
 from hakiri.errors import QueryFailed, QueryRefused, TableNotLanded, UnknownTable
 from hakiri.model.chunk import TableKey
 from hakiri.run import work
@@ -88,11 +89,30 @@ def test_what_changes_at_the_source_arrives_in_named_tables_once(
     assert landed(spark, f"{schema}.crm_orders") == expected
 
 
-def test_tables_and_catalog_are_in_schemas_and_nothing_of_them_in_the_context(
-    make_stand: MakeStand, spark: SparkSession, schema: str
+MOST_STATEMENTS = {jobs.plan: 14, jobs.extract: 19, jobs.land: 48}
+"""How many statements each task of a first run may send, with the catalog in tables."""
+
+
+def test_tables_and_catalog_are_in_schemas_and_each_task_sends_few_statements(
+    make_stand: MakeStand, spark: SparkSession, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand = shop(make_stand, schema, "append", catalog=IN_TABLES)
-    assert stand.apply()["shop"].errors == ()
+    sent: list[str] = []
+    send = type(spark).sql
+
+    def count(session: SparkSession, statement: str, *args: Any, **more: Any) -> Any:
+        sent.append(" ".join(statement.split()))
+        return send(session, statement, *args, **more)
+
+    monkeypatch.setattr(type(spark), "sql", count)
+    monkeypatch.setattr(work, "call_on_executor", lambda _session, extraction: extraction())
+    monkeypatch.setattr(work, "_POLL_SECONDS", 600.0)  # how often a task asks for more chunks is up to the clock
+    monkeypatch.setattr(work, "_LONGEST_BUSY_POLL_SECONDS", 600.0)
+    monkeypatch.setattr(sys, "argv", ["a-task", "--project", str(stand.root), "--pipeline", "shop"])
+    for task, most in MOST_STATEMENTS.items():
+        sent.clear()
+        task()
+        assert len(sent) <= most, "\n".join([f"{task.__name__} sent {len(sent)} statements:", *sent])
     assert tables_of(spark, schema) == {"crm_orders", "crm_orders_quarantine"}
     assert {"chunks", "landings"} <= tables_of(spark, f"{schema}_state")
     assert not list((stand.root / ".hakiri").rglob("_delta_log"))

@@ -77,7 +77,7 @@ def test_the_catalog_names_its_schema_in_quotes() -> None:
     session: Any = MagicMock()
     session.sql.return_value.collect.return_value = []
     SparkExecutor(session, NAME)
-    assert statements(session) == [f"CREATE SCHEMA IF NOT EXISTS {QUOTED}", f"DESCRIBE SCHEMA {QUOTED}"]
+    assert statements(session) == [f"DESCRIBE SCHEMA {QUOTED}", f"SHOW TABLES IN {QUOTED}"]
 
 
 def test_a_probe_names_its_schema_in_quotes() -> None:

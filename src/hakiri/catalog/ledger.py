@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from uuid import uuid4
 
@@ -61,6 +62,9 @@ class Ledger:
         self._clock = clock or SystemClock()
         self._sidecars = sidecars or LocalSidecars()
         self._watch = Watch(self._clock)
+
+    def one_look(self) -> AbstractContextManager[None]:
+        return self._store.one_look()
 
     # --- pipelines and their plans
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from hakiri.model.chunk import (
@@ -39,6 +40,15 @@ class Catalog(Protocol):
     Every verb may also raise CatalogUnavailable or CatalogBusy; both mean that nothing is known to have been
     written, and that the same call may be made again.
     """
+
+    def one_look(self) -> AbstractContextManager[None]:
+        """Let several reads of this thread be answered from one look at the store.
+
+        Each sees at least what was written before the look began, and what this process has written since. For facts
+        that a decision is made from; what the decision writes is checked against the newest state by its own verb.
+        Looks within a look are part of it.
+        """
+        ...
 
     # --- pipelines and their plans
 

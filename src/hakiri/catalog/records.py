@@ -95,7 +95,10 @@ RETURNING *
 
 
 def register(session: Session, pipeline: Pipeline, now: datetime) -> Pipeline:
-    """Insert the pipeline, or set its limits."""
+    """Insert the pipeline, or set its limits where they are others."""
+    found = [_pipeline(row) for row in session.rows(PIPELINE, pipeline_id=pipeline.pipeline)]
+    if found and replace(found[0], phase=pipeline.phase) == pipeline:
+        return found[0]
     limits: dict[str, Value] = {"parallelism": pipeline.parallelism, "max_attempts": pipeline.max_attempts}
     named: dict[str, Value] = {"pipeline_id": pipeline.pipeline}
     fresh: dict[str, Value] = {"phase": pipeline.phase.value, "updated_at": to_text(now), "bucket": 0}

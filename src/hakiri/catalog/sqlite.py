@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
 from typing import IO, TypeVar
@@ -91,6 +91,9 @@ class SqliteStore:
         buckets: frozenset[int] | None = None,  # noqa: ARG002 - for stores of several tables
     ) -> T:
         return self._transact(lambda connection: body(SqliteSession(connection)), begin="BEGIN")
+
+    def one_look(self) -> AbstractContextManager[None]:
+        return nullcontext()  # a read is cheap
 
     def progress(self, pipeline: str | None) -> list[Row]:
         return self.read((), lambda session: session.rows(PROGRESS, pipeline_id=pipeline or ""))

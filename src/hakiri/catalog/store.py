@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from hakiri.catalog.tables import Table, Value
@@ -54,6 +55,13 @@ class Store(Protocol):
         self, tables: tuple[Table, ...], body: Callable[[Session], T], *, buckets: frozenset[int] | None = None
     ) -> T:
         """Run a body that only reads, seeing every write that ended before."""
+        ...
+
+    def one_look(self) -> AbstractContextManager[None]:
+        """Let the reads of this thread see the writes that ended before this began, rather than before each read.
+
+        A read sees the writes of this process in any case, and may see newer ones of others. Writes are not concerned.
+        """
         ...
 
     def progress(self, pipeline: str | None) -> list[Row]:

@@ -134,12 +134,15 @@ class TableLander:
     def _next(self, *, is_last: bool) -> Landing | None:
         """The landing to carry out now: one that was left open, else a new one, else none."""
         while True:
-            reserved = [one for one in self._catalog.landings(self._key) if one.status is LandingStatus.RESERVED]
-            batch = () if reserved else self._batch(is_last=is_last)
-            if not reserved and not batch:
-                return None
+            with self._catalog.one_look():
+                reserved = [one for one in self._catalog.landings(self._key) if one.status is LandingStatus.RESERVED]
+                batch = () if reserved else self._batch(is_last=is_last)
+                if not reserved and not batch:
+                    return None
+                chunks = [state.chunk.key for state in batch]
+                cursor = self._cursor_with(chunks)
             try:
-                landing = self._reserve([state.chunk.key for state in batch], reserved[0].holder if reserved else "")
+                landing = self._reserve(chunks, reserved[0].holder if reserved else "", cursor)
             except (LandingHeld, LandingLost):
                 # Another worker is landing this table: what it does not land is looked at again after.
                 if self._errand.stop.wait(_POLL_SECONDS, self._errand.equipment.clock):
@@ -170,14 +173,14 @@ class TableLander:
     def _history(self) -> History:
         return history_of(self._catalog, self._key)
 
-    def _reserve(self, chunks: Sequence[ChunkKey], holder: str) -> Landing:
+    def _reserve(self, chunks: Sequence[ChunkKey], holder: str, cursor: str) -> Landing:
         equipment = self._errand.equipment
         is_ours = holder.partition("#")[0] == str(equipment.node)  # left behind by an earlier try of this process
         return self._catalog.reserve_landing(
             self._key,
             chunks,
             node=str(equipment.node),
-            cursor=self._cursor_with(chunks),
+            cursor=cursor,
             lease_seconds=equipment.lease_seconds,
             dead_holder=holder if is_ours or equipment.node.knows_dead(holder) else "",
         )
@@ -206,9 +209,10 @@ class TableLander:
 
     def _carry_out(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed:
         equipment = self._errand.equipment
-        states = self._states(landing.chunks)
-        staged = self._staged_of(landing, states, fresh)
-        request = self._request(landing, [states[key] for key in landing.chunks], staged)
+        with self._catalog.one_look():
+            states = self._states(landing.chunks)
+            staged = self._staged_of(landing, states, fresh)
+            request = self._request(landing, [states[key] for key in landing.chunks], staged)
         judge(request, equipment.spark)  # what stops the landing stops what comes before it, too
         aside = land_quarantine(request, equipment.spark, target=self._place.quarantine)
         if aside is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -132,16 +132,18 @@ def conducted(
 
 def _recorded(errand: Errand, run: Run, conducting: Callable[[Errand], Conduct]) -> Result:
     catalog, clock = errand.equipment.catalog, errand.equipment.clock
-    errand.patiently("dead runs", lambda: _end_dead_runs(errand))
-    errand.journal.record(EventKind.RUN_STARTED, node=str(errand.equipment.node))
-    errand.patiently("record of the run", lambda: catalog.record_run(run))
     conduct = conducting(errand)
-    try:
-        conduct.carry_out()
-    except HakiriError as error:
-        conduct.errors.append(error)
-    except Exception as unforeseen:  # noqa: BLE001 one pipeline's bug is not the others'
-        conduct.errors.append(errand.as_bug(unforeseen))
+    with conduct.first_look as look:
+        look.enter_context(catalog.one_look())
+        errand.patiently("dead runs", lambda: _end_dead_runs(errand))
+        errand.journal.record(EventKind.RUN_STARTED, node=str(errand.equipment.node))
+        errand.patiently("record of the run", lambda: catalog.record_run(run))
+        try:
+            conduct.carry_out()
+        except HakiriError as error:
+            conduct.errors.append(error)
+        except Exception as unforeseen:  # noqa: BLE001 one pipeline's bug is not the others'
+            conduct.errors.append(errand.as_bug(unforeseen))
     result = conduct.result()
     told = mask("; ".join(f"{error.code}: {error.message()}" for error in result.errors))
     ended = replace(
@@ -199,6 +201,8 @@ class Conduct:
     overtaken: PlanChanged | None = None
     has_resumed: bool = False
     """Whether the look found a round that was left open, so that nobody has looked at the source since."""
+    first_look: ExitStack = field(default_factory=ExitStack)
+    """The look at the catalog that the run has begun with, for its first pass to end."""
     hooks: dict[str, TableHooks] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -239,10 +243,18 @@ class Conduct:
         self.is_done = not self.errand.stop.is_asked
         self._conclude()
 
+    @contextmanager
+    def _one_look(self) -> Iterator[None]:
+        """Look at the catalog once for all that a pass goes by. What the run's first look has found is part of it."""
+        with self.first_look.pop_all() as look:
+            look.enter_context(self.errand.equipment.catalog.one_look())
+            yield
+
     def _conclude(self) -> None:
         """G10, and what follows from all being done."""
-        self._require_all_done()
-        self.errand.patiently("phase", self._settle_phase)
+        with self._one_look():
+            self._require_all_done()
+            self.errand.patiently("phase", self._settle_phase)
         if self.landings:
             self.errand.patiently("archive", lambda: self.errand.equipment.catalog.archive(self.errand.spec.id))
 
@@ -263,7 +275,8 @@ class Conduct:
         self.overtaken = None
         if self.errand.stop.is_asked:
             return None
-        gathered = self.errand.patiently("look at the source", lambda: self._look(connector))
+        with self._one_look():
+            gathered = self.errand.patiently("look at the source", lambda: self._look(connector))
         gathered = replace(gathered, facts=self._without_refused(gathered.facts))
         plan = make_plan([gathered.facts])
         pipeline = plan.pipelines[0]

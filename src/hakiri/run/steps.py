@@ -125,9 +125,10 @@ class _Planning(Conduct):
         return self.overtaken is not None
 
     def _conclude(self) -> None:
-        self.chunks = self.errand.patiently("progress", self._count_open)
-        # A lander that was cut off may have left it to nobody: without work there is none to follow.
-        self.errand.patiently("phase", self._settle_phase)
+        with self._one_look():
+            self.chunks = self.errand.patiently("progress", self._count_open)
+            # A lander that was cut off may have left it to nobody: without work there is none to follow.
+            self.errand.patiently("phase", self._settle_phase)
 
     def result(self) -> Result:
         """How the planning went. What is wrong with a table, or with a hook of it, is told by the lander."""
@@ -161,14 +162,16 @@ def workers_for(chunks: int, knobs: Knobs, max_workers: int) -> int:
 
 class _Reading(Conduct):
     def _pass(self, connector: Connector) -> bool:
-        gathered = _described(self, connector)
+        with self._one_look():
+            gathered = _described(self, connector)
+            chunks = self.errand.patiently("progress", self._count_open)
         with ExitStack() as stack:
             self._work(
                 stack,
                 connector,
                 gathered,
                 knobs_of(gathered.facts),
-                chunks=self.errand.patiently("progress", self._count_open),
+                chunks=chunks,
                 on_staged=lambda *_: None,
             )
         return False
@@ -185,14 +188,16 @@ class _Landing(Conduct):
         if self.is_begun:
             return super()._pass(connector)
         self.is_begun = True
-        self.errand.patiently("catching up", self._catch_up)
-        gathered = _described(self, connector)
+        with self._one_look():
+            self.errand.patiently("catching up", self._catch_up)
+            gathered = _described(self, connector)
+            saw_gone = self.errand.patiently("staged chunks", self._saw_gone)
+            chunks = self.errand.patiently("progress", self._count_open)
         gathered = replace(gathered, facts=self._without_refused(gathered.facts))
         knobs = knobs_of(gathered.facts)
         if knobs.max_chunks_per_tick.value is not None:
             self.quota = Quota(knobs.rate_budget.value, 0, self.errand.equipment.clock)  # the readers had the tick
-        saw_gone = self.errand.patiently("staged chunks", self._saw_gone)
-        has_more = self._do(connector, gathered, knobs, chunks=self.errand.patiently("progress", self._count_open))
+        has_more = self._do(connector, gathered, knobs, chunks=chunks)
         return self._may_look_again(has_more=has_more or saw_gone or self.has_resumed)
 
     def _saw_gone(self) -> bool:

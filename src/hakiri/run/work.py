@@ -30,6 +30,8 @@ from hakiri.stage.layout import Attempt
 
 _POLL_SECONDS = 0.2
 _LONGEST_POLL_SECONDS = 2.0
+_LONGEST_BUSY_POLL_SECONDS = 10.0
+"""While chunks of this process run: what it could claim besides is only what another has given back or added."""
 _GRACE_SECONDS = 15.0
 
 
@@ -86,7 +88,8 @@ class Work:
         poll = _POLL_SECONDS
         try:
             while not self._errand.stop.is_asked:
-                poll = _POLL_SECONDS if self._dispatch(pool) else min(poll * 1.5, _LONGEST_POLL_SECONDS)
+                longest = _LONGEST_BUSY_POLL_SECONDS if self._running else _LONGEST_POLL_SECONDS
+                poll = _POLL_SECONDS if self._dispatch(pool) else min(poll * 2, longest)
                 if not self._running and self._is_exhausted():
                     return
                 if not self._running and self._quota.is_used_up:
@@ -123,9 +126,10 @@ class Work:
 
     def _is_exhausted(self) -> bool:
         """Whether no chunk of the pipeline is left to be worked on, by anybody."""
-        self._errand.patiently("dead leases", lambda: release_dead_leases(self._errand))
         catalog, pipeline = self._errand.equipment.catalog, self._errand.spec.id
         found = self._errand.patiently("progress", lambda: catalog.progress(pipeline))
+        if any(one.running for one in found):
+            self._errand.patiently("dead leases", lambda: release_dead_leases(self._errand))
         return not any(one.pending + one.waiting + one.running for one in found)
 
     def _wait(self, poll: float) -> None:

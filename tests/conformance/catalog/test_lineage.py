@@ -43,7 +43,8 @@ def test_the_catalog_notices_what_the_store_lets_through(
 ) -> None:
     """Each on a store of its own: what was done by one would be noticed after the other as well."""
     catalog = handles(fresh, None)
-    catalog.append_lineage(edges(pipeline))
+    for edge in edges(pipeline):
+        catalog.append_lineage([edge])
     back_doors = fresh.raw.back_doors()
     if not back_doors:
         assert catalog.append_lineage(edges("another")) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from hakiri.catalog.delta.layout import columns
@@ -9,16 +10,37 @@ from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.store import Row
 from hakiri.catalog.tables import Table
 
+Wanted = Mapping[Table, frozenset[int] | None]
+"""Tables to read, and the buckets of each that are needed; None for all of them."""
+
 
 class Executor(Protocol):
     """Reads and commits catalog tables. Called by one thread at a time."""
 
-    def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
-        """Bring the replica to the table's newest version, at least for these buckets. A repeat is cheap."""
+    def refresh(
+        self, wanted: Wanted, replica: Replica, *, since: int | None = None, along: tuple[Table, ...] = ()
+    ) -> None:
+        """Bring the replica to the newest version of these tables, at least for these buckets. A repeat is cheap.
+
+        What the replica holds of the others is never older than what it holds of the first table, which a move from
+        one table to another relies on. A table that was read after the moment `since` need not be read again. If a
+        statement has to be sent, the tables of `along` may be read with it.
+        """
+        ...
+
+    def moment(self) -> int:
+        """Return the present moment, for a later `refresh` to read nothing twice."""
+        ...
+
+    def can_try(self, table: Table) -> bool:
+        """Whether to try a commit on what the replica holds of the table, without a refresh first.
+
+        Only where a refresh is expensive and nobody else seems to write the table.
+        """
         ...
 
     def commit(self, changes: Changes) -> bool:
-        """Write the changes as the next version after the refreshed one.
+        """Write the changes as the next version after the one that the replica holds.
 
         False means that someone else wrote that version first and nothing of ours is there. A commit whose answer was
         lost is looked up, so True and False are both certain. Raises CatalogUnavailable.

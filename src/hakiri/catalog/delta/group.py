@@ -6,15 +6,15 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Condition
+from threading import Condition, local
 from typing import Any, Generic, TypeVar
 
-from hakiri.catalog.delta.executor import Executor
+from hakiri.catalog.delta.executor import Executor, Wanted
 from hakiri.catalog.delta.neighbours import Neighbours
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.plans import PROGRESS
 from hakiri.catalog.store import Row, Session
-from hakiri.catalog.tables import ARCHIVE, CHUNKS, TABLES, Table
+from hakiri.catalog.tables import ARCHIVE, CHUNKS, CURSORS, LANDINGS, PIPELINES, SCHEMAS, TABLES, Table
 from hakiri.errors import CatalogBusy, CatalogUnavailable, HakiriError
 from hakiri.model.clock import Clock
 
@@ -25,6 +25,10 @@ LONGEST_PAUSE_SECONDS = 0.25
 COMMITS_A_TURN = 4
 GATHER_SECONDS = 0.005
 """How long a turn is kept for threads that were just served and may be back with their next request."""
+
+
+LOOKED_AT = (CHUNKS, ARCHIVE, LANDINGS, CURSORS, SCHEMAS, PIPELINES)
+"""The tables that one look at a pipeline's state reads together."""
 
 
 class DeltaStore:
@@ -38,6 +42,21 @@ class DeltaStore:
         self._lead = _Lead()
         self._queued = Condition()
         self._queues: dict[Table, list[_Ticket[Any]]] = {}
+        self._look = local()
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        before = self._looked_since()
+        self._look.since = self._executor.moment() if before is None else before
+        try:
+            yield
+        finally:
+            self._look.since = before
+
+    def _looked_since(self) -> int | None:
+        """The moment at which this thread's look began; None outside of a look."""
+        found: int | None = getattr(self._look, "since", None)
+        return found
 
     def write(
         self,
@@ -59,9 +78,10 @@ class DeltaStore:
     def read(
         self, tables: tuple[Table, ...], body: Callable[[Session], T], *, buckets: frozenset[int] | None = None
     ) -> T:
+        since = self._looked_since()
+        along = () if since is None else LOOKED_AT
         with self._lead.unless(_never):
-            for table in tables:
-                self._executor.refresh(table, self._replica, buckets)
+            self._executor.refresh(dict.fromkeys(tables, buckets), self._replica, since=since, along=along)
             return self._replica.look(body)
 
     def progress(self, pipeline: str | None) -> list[Row]:
@@ -128,13 +148,29 @@ class DeltaStore:
             return self._queues.pop(table, [])
 
     def _try(self, table: Table, tickets: list[_Ticket[Any]]) -> bool:
-        """Decide everything anew on the newest version, and commit on top of it."""
-        self._refresh(table, tickets)
+        """Decide everything on what the replica holds if that is likely to be the newest version, else on the newest.
+
+        A commit proves that the decision was made on the newest version, whatever a body has answered. Without a
+        commit nothing proves it, so a group that changes nothing is decided again after a refresh. So is a group that
+        reads other tables: those are read anew each time, and the written table along with them.
+        """
+        if self._executor.can_try(table) and not any(ticket.reads for ticket in tickets):
+            done = self._decide(table, tickets, settles_unchanged=False)
+            if done is not None:
+                return done
+        self._executor.refresh(_wanted(table, tickets), self._replica)
+        return bool(self._decide(table, tickets, settles_unchanged=True))
+
+    def _decide(self, table: Table, tickets: list[_Ticket[Any]], *, settles_unchanged: bool) -> bool | None:
+        """Run the bodies and commit what they change; whether that is done. None if nothing changed or is settled."""
         changes = Changes(table)
         self._replica.begin()
         try:
             for ticket in tickets:
                 ticket.decide(self._replica, table, changes)
+            if not changes.by_key and not settles_unchanged:
+                self._replica.undo()
+                return None
             done = not changes.by_key or self._executor.commit(changes)
         except BaseException:
             self._replica.undo()
@@ -148,13 +184,12 @@ class DeltaStore:
                 ticket.settle()
         return done
 
-    def _refresh(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
-        """The written table first: what the others hold is then never older, which a move between tables relies on."""
-        wanted = [ticket.buckets for ticket in tickets]
-        some = None if None in wanted else frozenset().union(*(buckets for buckets in wanted if buckets is not None))
-        self._executor.refresh(table, self._replica, some)
-        for other in {other: None for ticket in tickets for other in ticket.reads}:
-            self._executor.refresh(other, self._replica, None)
+
+def _wanted(table: Table, tickets: list[_Ticket[Any]]) -> Wanted:
+    """The written table first: what the replica holds of the others is then never older."""
+    buckets = [ticket.buckets for ticket in tickets]
+    some = None if None in buckets else frozenset().union(*(one for one in buckets if one is not None))
+    return {table: some, **{other: None for ticket in tickets for other in ticket.reads}}
 
 
 class _Lead:

@@ -15,7 +15,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from hakiri.catalog import ddl
 from hakiri.catalog.delta.counting import count_chunks
-from hakiri.catalog.delta.executor import merge_condition, merge_values
+from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
 from hakiri.catalog.delta.group import DeltaStore
 from hakiri.catalog.delta.layout import ints, texts, unpack
 from hakiri.catalog.delta.neighbours import FileLockNeighbours, Neighbours
@@ -96,16 +96,33 @@ class RustExecutor:
         self._named: set[Path] = set()
         """Folders whose names are on the disk."""
 
-    def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
+    def refresh(
+        self,
+        wanted: Wanted,
+        replica: Replica,
+        *,
+        since: int | None = None,  # noqa: ARG002 - a look at the log is cheap
+        along: tuple[Table, ...] = (),  # noqa: ARG002 - each table is read by itself
+    ) -> None:
         with self._translated():
-            opened = self._newest(table)
-            files = _files_by_bucket(opened.handle)
-            for bucket in files.keys() | opened.loaded.keys() if buckets is None else buckets:
-                found = _Bucket(files.get(bucket, frozenset()), opened.handle.version())
-                seen = opened.loaded.get(bucket)
-                if seen is None or seen.files != found.files:
-                    _bring_up(replica, table, opened.handle, bucket, seen, found)
-                opened.loaded[bucket] = found
+            for table, buckets in wanted.items():
+                self._refresh(table, replica, buckets)
+
+    def _refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
+        opened = self._newest(table)
+        files = _files_by_bucket(opened.handle)
+        for bucket in files.keys() | opened.loaded.keys() if buckets is None else buckets:
+            found = _Bucket(files.get(bucket, frozenset()), opened.handle.version())
+            seen = opened.loaded.get(bucket)
+            if seen is None or seen.files != found.files:
+                _bring_up(replica, table, opened.handle, bucket, seen, found)
+            opened.loaded[bucket] = found
+
+    def moment(self) -> int:
+        return 0
+
+    def can_try(self, table: Table) -> bool:  # noqa: ARG002 - of no table
+        return False
 
     def commit(self, changes: Changes) -> bool:
         table = changes.table

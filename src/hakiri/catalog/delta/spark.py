@@ -6,14 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from uuid import uuid4
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Row as SparkRow
 
 from hakiri.catalog import ddl
-from hakiri.catalog.delta.executor import merge_condition, merge_values
+from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
 from hakiri.catalog.delta.group import DeltaStore
 from hakiri.catalog.delta.layout import columns, ints, pack, texts, unpack
 from hakiri.catalog.delta.neighbours import NoNeighbours
@@ -23,8 +24,8 @@ from hakiri.catalog.delta.sole_writer import local_folder, require_sole_writer
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row
-from hakiri.catalog.tables import LINEAGE, Table, Value
-from hakiri.errors import CatalogTooNew, CatalogUnavailable
+from hakiri.catalog.tables import ARCHIVE, CHUNKS, CURSORS, LANDINGS, LINEAGE, SCHEMAS, TABLES, Table, Value
+from hakiri.errors import CatalogTooNew, CatalogUnavailable, LineageTampered
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.schema_name import quote_schema
 
@@ -33,9 +34,14 @@ CREATE TABLE IF NOT EXISTS {name} ({columns}, revision BIGINT, head STRING)
 USING delta PARTITIONED BY (bucket) TBLPROPERTIES ({properties})
 """
 
-CHANGED = "SELECT {columns}, revision, head FROM {name} WHERE revision > {seen}"
+CREATE_WITH_ROWS = """
+CREATE TABLE {name} USING delta PARTITIONED BY (bucket) TBLPROPERTIES ({properties})
+AS SELECT {columns} FROM {{source}} WHERE NOT is_gone
+"""
+"""The first commit of a table makes it, which costs less than half of making it empty and merging into it."""
 
-IN_BUCKETS = "SELECT {columns} FROM {name} WHERE bucket IN ({buckets})"
+CHANGED = "SELECT '{table}' AS name, ARRAY({columns}) AS kept, revision, head FROM {name} WHERE {condition}"
+"""The same four columns of every table, so that one statement reads several."""
 
 MERGE = """
 MERGE INTO {name} AS t USING {{source}} AS s ON {condition}
@@ -56,6 +62,15 @@ OPTIMIZE = "OPTIMIZE {name}"
 VACUUM = "VACUUM {name}"
 """Without a retention, so that the table's own property says how long files are kept."""
 
+MADE_BESIDE = {CHUNKS: (ARCHIVE,), LANDINGS: (SCHEMAS, CURSORS)}
+"""Tables that may stay without a row for long, and are made empty once the table is there that they are read with.
+
+A table that is missing would have to be looked for at each read.
+"""
+
+_FOLLOWING = (ARCHIVE, LANDINGS)
+"""Tables that rows, or the word on rows, move to from another."""
+
 _HEAD_BUCKET = -1
 _REMEMBERED = 64
 _LOST_RACE = (
@@ -65,6 +80,8 @@ _LOST_RACE = (
     "DELTA_PROTOCOL_CHANGED",
     "delta.exceptions.Concurrent",
 )
+_IS_THERE = ("ALREADY_EXISTS", "NON_EMPTY_LOCATION")
+"""Why a table could not be made: another has made it, or has begun to and was cut off."""
 
 
 _creating = Lock()
@@ -89,54 +106,94 @@ class Head:
     revision: int = 0
     commits: tuple[str, ...] = ()
     purged: int = 0  # the last revision that removed rows: who has seen less must read everything again
+    schema: int = ddl.SCHEMA_VERSION
+
+    @classmethod
+    def of(cls, revision: int, text: str) -> Head:
+        told = json.loads(text)
+        return cls(revision, tuple(told["commits"]), told["purged"], told.get("schema", ddl.SCHEMA_VERSION))
 
     def next(self, commit: str, *, purges: bool) -> Head:
         revision = self.revision + 1
         return Head(revision, (*self.commits, commit)[-_REMEMBERED:], revision if purges else self.purged)
 
     def text(self) -> str:
-        return json.dumps({"commits": self.commits, "purged": self.purged})
+        return json.dumps({"commits": self.commits, "purged": self.purged, "schema": self.schema})
+
+
+@dataclass(slots=True)
+class _Held:
+    """What the replica holds of a table, and since when."""
+
+    head: Head = field(default_factory=Head)
+    asked: int = 0
+    """The number of the last statement that read the table, or committed to it."""
+    changed: int = 0
+    """The number of the last statement after which the replica held something else."""
+    is_shared: bool = False
+    """Whether the last statement met a commit of somebody else."""
 
 
 class SparkExecutor:
-    """Runs the statements by Spark SQL."""
+    """Runs the statements by Spark SQL.
+
+    Statements are numbered as they are sent, one after the other. If a table was read by a later statement than the
+    one that last changed what is held of another table, then what is held of the first is not older.
+    """
 
     def __init__(self, spark: SparkSession, schema: str) -> None:
         self._spark = spark
         self._schema = quote_schema(schema)
-        self._heads: dict[Table, Head] = {}
+        self._held: dict[Table, _Held] = {}
+        self._there: set[str] = set()
+        self._sent = 0
         self._commits: Counter[Table] = Counter()
+        self._append_only: str | None = None
         with self._translated():
-            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
-            described = spark.sql(f"DESCRIBE SCHEMA {self._schema}").collect()
+            described = self._describe_schema()
         # Before any table is made or read: a second writer must not even try.
         location = next((value for name, value in described if name == "Location"), None)
         if location and local_folder(location):  # nobody else is asked who they are: serverless does not tell
             require_sole_writer(location, spark.conf.get("spark.app.id") or "")
-
-    def refresh(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
         with self._translated():
-            if table not in self._heads:
-                self._create(table)
-            if table.append_only:
-                self._load_buckets(table, replica, buckets)
-            else:
-                self._load_changes(table, replica)
+            self._open()
+
+    def refresh(
+        self, wanted: Wanted, replica: Replica, *, since: int | None = None, along: tuple[Table, ...] = ()
+    ) -> None:
+        with self._translated():
+            due = {table: buckets for table, buckets in wanted.items() if self._is_due(table, since)}
+            if due:
+                self._read({**dict.fromkeys(table for table in along if self._is_due(table, since)), **due}, replica)
+            self._read_later(wanted, along, replica)
+
+    def moment(self) -> int:
+        return self._sent
+
+    def can_try(self, table: Table) -> bool:
+        return table in self._held and not table.append_only and not self._held[table].is_shared
 
     def commit(self, changes: Changes) -> bool:
         table = changes.table
-        if table.append_only:
-            self._require_append_only(table)
+        held = self._held[table]
         name = uuid4().hex
-        head = self._heads[table].next(name, purges=changes.has_removals)
+        head = held.head.next(name, purges=changes.has_removals)
+        self._sent += 1
         try:
-            self._merge(changes, head)
+            if table.name not in self._there:
+                self._make_with(changes, head)
+            else:
+                self._require_append_only(table)
+                self._merge(changes, head)
+        except (CatalogUnavailable, LineageTampered):
+            raise
         except Exception as error:  # conflicts come as bare Py4J errors from a classic session
-            if _is_lost_race(error):
+            if _is_lost_race(error) or self._is_made_by_another(table, error):
+                held.is_shared = True
                 return False
             if not self._is_committed(table, name):
                 raise CatalogUnavailable(store=self._schema, reason=_brief(error)) from error
-        self._heads[table] = head
+        self._held[table] = _Held(head, self._sent, self._sent)
         self._tidy(table)
         return True
 
@@ -145,7 +202,9 @@ class SparkExecutor:
 
     def tend(self, table: Table) -> None:
         with self._translated():
-            if not self._spark.catalog.tableExists(self._name(table)):
+            if table.name not in self._there:
+                self._find_tables()
+            if table.name not in self._there:
                 return
             try:
                 self._spark.sql(OPTIMIZE.format(name=self._name(table))).collect()
@@ -160,51 +219,122 @@ class SparkExecutor:
     def _name(self, table: Table) -> str:
         return f"{self._schema}.`{table.name}`"
 
-    def _create(self, table: Table) -> None:
-        """Make the table where it is missing, and make sure that we know its columns."""
-        # Spark reads the whole log since the last checkpoint for every statement that follows a commit.
-        properties = {**PROPERTIES, "delta.checkpointInterval": "10", "hakiri.schema": str(ddl.SCHEMA_VERSION)}
-        if table.append_only:
-            properties["delta.appendOnly"] = "true"
+    def _describe_schema(self) -> list[SparkRow]:
+        describe = f"DESCRIBE SCHEMA {self._schema}"
+        try:
+            return self._ask(describe)
+        except Exception as error:
+            if "SCHEMA_NOT_FOUND" not in str(error):
+                raise
+        self._ask(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
+        return self._ask(describe)
+
+    def _open(self) -> None:
+        """Find out which tables there are, and make sure that we know their columns."""
+        self._find_tables()
+        if made := [table for table in TABLES if table.name in self._there]:
+            _require_known(int(self._properties(made[0])["hakiri.schema"]))
+        for table, others in MADE_BESIDE.items():
+            for other in others if table.name in self._there else ():
+                if other.name not in self._there:
+                    self._make(other)
+
+    def _find_tables(self) -> None:
+        listed = self._ask(f"SHOW TABLES IN {self._schema}")
+        self._there |= {row["tableName"] for row in listed if not row["isTemporary"]}
+        for table in TABLES:
+            if table.name not in self._there:
+                self._held.setdefault(table, _Held()).asked = self._sent
+
+    def _make(self, table: Table) -> None:
+        """Make the table without a row, where it is missing."""
         kept = [f"{name} STRING" for name in texts(table)] + [f"{name} BIGINT" for name in ints(table)]
-        listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+        statement = CREATE.format(name=self._name(table), columns=", ".join(kept), properties=_properties(table))
         with _creating:
-            self._spark.sql(CREATE.format(name=self._name(table), columns=", ".join(kept), properties=listed))
-        found = int(self._properties(table)["hakiri.schema"])
-        if found > ddl.SCHEMA_VERSION:
-            raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
-        self._heads[table] = Head()
+            self._ask(statement)
+        self._there.add(table.name)
 
-    def _load_changes(self, table: Table, replica: Replica) -> None:
-        """What was committed since the revision we hold; everything, if some of it was a removal."""
-        seen = self._heads[table].revision
-        head, rows = self._changed(table, seen)
-        if head is not None and head.purged > seen > 0:
-            head, rows = self._changed(table, 0)
-            replica.load(table, rows)
-        elif head is not None:
-            replica.put(table, rows)
-        self._heads[table] = head or self._heads[table]
-
-    def _changed(self, table: Table, seen: int) -> tuple[Head | None, list[tuple[Value, ...]]]:
-        statement = CHANGED.format(columns=", ".join(columns(table)), name=self._name(table), seen=seen)
-        head, rows = None, []
-        for *values, revision, text in self._spark.sql(statement).collect():
-            if text:
-                told = json.loads(text)
-                head = Head(revision, tuple(told["commits"]), told["purged"])
-            else:
-                rows.append(values)
-        return head, _unpacked(table, rows)
-
-    def _load_buckets(self, table: Table, replica: Replica, buckets: frozenset[int] | None) -> None:
-        wanted = sorted(buckets or ())
-        statement = IN_BUCKETS.format(
-            columns=", ".join(columns(table)),
+    def _make_with(self, changes: Changes, head: Head) -> None:
+        """Make the table with these rows in one commit. Fails where there is one."""
+        table = changes.table
+        statement = CREATE_WITH_ROWS.format(
             name=self._name(table),
-            buckets=", ".join(str(bucket) for bucket in wanted),
+            columns=", ".join((*columns(table), "revision", "head")),
+            properties=_properties(table),
         )
-        replica.load(table, _unpacked(table, self._spark.sql(statement).collect()), buckets=wanted)
+        with _creating:
+            self._spark.sql(statement, source=self._source(changes, head)).collect()
+        self._there.add(table.name)
+
+    def _is_made_by_another(self, table: Table, error: Exception) -> bool:
+        """Whether the table could not be made because it is there; one that is only half made is made whole."""
+        if table.name in self._there or not any(mark in str(error) for mark in _IS_THERE):
+            return False
+        with self._translated():
+            self._make(table)
+        return True
+
+    def _asked(self, table: Table) -> int:
+        return self._held[table].asked if table in self._held else -1
+
+    def _is_due(self, table: Table, since: int | None) -> bool:
+        return since is None or table.append_only or self._asked(table) <= since
+
+    def _read_later(self, wanted: Wanted, along: tuple[Table, ...], replica: Replica) -> None:
+        """Read tables again unless what is held of them is certainly not older than what is held of the first."""
+        first, *others = wanted
+        changed = self._held[first].changed
+        if changed and any(self._asked(other) <= changed for other in others):
+            follow = (table for table in along if table in _FOLLOWING)
+            self._read({table: None for table in (*others, *follow) if self._asked(table) <= changed}, replica)
+
+    def _read(self, wanted: Wanted, replica: Replica) -> None:
+        """Load what was committed to these tables since the revisions we hold. A table that is missing has no rows."""
+        if any(table.name not in self._there for table in wanted):
+            self._find_tables()
+        there = {table: buckets for table, buckets in wanted.items() if table.name in self._there}
+        if not there:
+            return
+        found = self._changed(there)
+        purged = [table for table in there if not self._load(table, there[table], found[table.name], replica)]
+        if purged:
+            self._read(dict.fromkeys(purged), replica)
+
+    def _changed(self, wanted: Wanted) -> dict[str, list[SparkRow]]:
+        """Rows by table, of all tables in one statement."""
+        found: dict[str, list[SparkRow]] = {table.name: [] for table in wanted}
+        for row in self._ask(" UNION ALL ".join(self._select(table, buckets) for table, buckets in wanted.items())):
+            found[row["name"]].append(row)
+        return found
+
+    def _select(self, table: Table, buckets: frozenset[int] | None) -> str:
+        held = self._held.setdefault(table, _Held())
+        listed = ", ".join(str(bucket) for bucket in sorted(buckets or ()))
+        kept = (*texts(table), *(f"CAST({name} AS STRING)" for name in ints(table)))
+        condition = f"bucket IN ({listed})" if table.append_only else f"revision > {held.head.revision}"
+        return CHANGED.format(table=table.name, columns=", ".join(kept), name=self._name(table), condition=condition)
+
+    def _load(self, table: Table, buckets: frozenset[int] | None, found: list[SparkRow], replica: Replica) -> bool:
+        """Put what was found into the replica. False if rows were removed since, so that all has to be read again."""
+        held = self._held[table]
+        held.asked = self._sent
+        rows = _unpacked(table, [row["kept"] for row in found if not row["head"]])
+        if table.append_only:
+            replica.load(table, rows, buckets=sorted(buckets or ()))
+            return True
+        head = next((Head.of(row["revision"], row["head"]) for row in found if row["head"]), held.head)
+        _require_known(head.schema)
+        before, held.head = held.head, head
+        held.is_shared = 0 < before.revision < head.revision
+        if held.is_shared and head.purged > before.revision:
+            held.head = Head()
+            return False
+        if before.revision == 0:
+            replica.load(table, rows)
+        else:
+            replica.put(table, rows)
+        held.changed = self._sent if head.revision > before.revision else held.changed
+        return True
 
     def _merge(self, changes: Changes, head: Head) -> None:
         table = changes.table
@@ -217,24 +347,36 @@ class SparkExecutor:
             columns=", ".join(values),
             values=", ".join(values.values()),
         )
-        source = self._spark.createDataFrame(list(_source(changes, head)), _source_schema(table))
-        self._spark.sql(statement, source=source).collect()
+        self._spark.sql(statement, source=self._source(changes, head)).collect()
+
+    def _source(self, changes: Changes, head: Head) -> DataFrame:
+        return self._spark.createDataFrame(list(_source(changes, head)), _source_schema(changes.table))
 
     def _is_committed(self, table: Table, commit: str) -> bool:
         with self._translated():
-            head, _ = self._changed(table, self._heads[table].revision)
-            return head is not None and commit in head.commits
+            heads = [
+                Head.of(row["revision"], row["head"]) for row in self._changed({table: None})[table.name] if row["head"]
+            ]
+            return any(commit in head.commits for head in heads)
 
     def _require_append_only(self, table: Table) -> None:
+        """Raise LineageTampered if lineage was changed by anything but appends."""
+        if not table.append_only:
+            return
         with self._translated():
-            append_only = self._properties(table).get("delta.appendOnly")
-            history = self._spark.sql(f"DESCRIBE HISTORY {self._name(table)}").collect()
+            # Looked at once: from then on the history tells who takes it off.
+            self._append_only = self._append_only or self._properties(table).get("delta.appendOnly")
+            history = self._ask(f"DESCRIBE HISTORY {self._name(table)}")
         commits = [(row["version"], row["operation"]) for row in history]
-        require_append_only(self._name(LINEAGE), append_only, commits)
+        require_append_only(self._name(LINEAGE), self._append_only, commits)
 
     def _properties(self, table: Table) -> dict[str, str]:
         """The table's properties, which DESCRIBE DETAIL would tell only after counting its files."""
-        return dict(self._spark.sql(f"SHOW TBLPROPERTIES {self._name(table)}").collect())
+        return {row["key"]: row["value"] for row in self._ask(f"SHOW TBLPROPERTIES {self._name(table)}")}
+
+    def _ask(self, statement: str) -> list[SparkRow]:
+        self._sent += 1
+        return self._spark.sql(statement).collect()
 
     def _tidy(self, table: Table) -> None:
         self._commits[table] += 1
@@ -247,12 +389,24 @@ class SparkExecutor:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (CatalogTooNew, CatalogUnavailable):
-            raise
         except Exception as error:
             if type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
                 raise CatalogUnavailable(store=self._schema, reason=_brief(error)) from error
             raise
+
+
+def _properties(table: Table) -> str:
+    """The properties that a table is made with, as SQL lists them."""
+    # Spark reads the whole log since the last checkpoint for every statement that follows a commit.
+    properties = {**PROPERTIES, "delta.checkpointInterval": "10", "hakiri.schema": str(ddl.SCHEMA_VERSION)}
+    if table.append_only:
+        properties["delta.appendOnly"] = "true"
+    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+
+
+def _require_known(schema: int) -> None:
+    if schema > ddl.SCHEMA_VERSION:
+        raise CatalogTooNew(found=schema, known=ddl.SCHEMA_VERSION)
 
 
 def _source(changes: Changes, head: Head) -> Iterator[tuple[Value | bool, ...]]:
@@ -270,8 +424,11 @@ def _source_schema(table: Table) -> str:
     return ", ".join([*kept, "revision BIGINT", "head STRING", "expected BIGINT", "is_gone BOOLEAN"])
 
 
-def _unpacked(table: Table, rows: Sequence[Sequence[Value]]) -> list[tuple[Value, ...]]:
-    kept = zip(*rows, strict=True) if rows else ((),) * len(columns(table))
+def _unpacked(table: Table, rows: Sequence[Sequence[str]]) -> list[tuple[Value, ...]]:
+    """The rows in the catalog's column order, from texts in the order of the Delta table's columns."""
+    many = len(texts(table))
+    typed = [(*row[:many], *map(int, row[many:])) for row in rows]
+    kept = zip(*typed, strict=True) if typed else ((),) * len(columns(table))
     return list(unpack(table, dict(zip(columns(table), kept, strict=True))))
 
 
