@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hakiri.land.target import sql_name
+from land.kinds import KINDS, LAYOUTS
 from land.staging import Workshop, named
 
 if TYPE_CHECKING:
@@ -36,14 +37,7 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> Workshop:
     return Workshop(root, lambda: request.getfixturevalue("spark"), options={"may_adopt": False})
 
 
-LAYOUTS = {
-    "partitioned": "PARTITIONED BY (note)",
-    "clustered": "CLUSTER BY (id)",
-    "vectors": "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
-}
-
-
-@pytest.fixture(params=["adopted", "written", "named", *LAYOUTS])
+@pytest.fixture(params=KINDS)
 def anywhere(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -> Iterator[Workshop]:
     """The orders in every kind of table: on a path, in a catalog, and, there and empty already, with each layout."""
     kind = request.param

@@ -19,6 +19,7 @@ from hakiri.land.lander import Outcome, land
 from hakiri.land.query import ask
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.spec.load import LoadMode
+from land.kinds import sample
 from land.staging import ORDERS, Row, Workshop, named, order
 
 BLUE_GREEN: dict[str, Any] = {"mode": LoadMode.BLUE_GREEN}
@@ -47,6 +48,7 @@ def look(workshop: Workshop) -> tuple[Any, ...]:
     return tuple(detail[name] for name in kept)
 
 
+@pytest.mark.parametrize("anywhere", sample("adopted", "named", "clustered"), indirect=True)
 def test_a_build_is_tried_and_then_exchanged_and_the_table_stays_what_it_is(anywhere: Workshop) -> None:
     anywhere.options |= BLUE_GREEN
     first = anywhere.land_rows(order(1))
@@ -210,7 +212,7 @@ def hammering(*readers: Callable[[], tuple[Any, ...]]) -> Iterator[set[tuple[Any
     assert all(reads)
 
 
-@pytest.mark.parametrize("kind", ["adopted", "written", "named"])
+@pytest.mark.parametrize("kind", sample("adopted", "named", of=("adopted", "written", "named")))
 def test_readers_see_one_whole_load_at_every_moment(kind: str, tmp_path: Path, spark: SparkSession) -> None:
     workshop = Workshop(tmp_path / "tables" / "orders", lambda: spark, options=dict(BLUE_GREEN))
     if kind == "named":

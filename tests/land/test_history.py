@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from hakiri.errors import LandingOutOfOrder, LandingTooLarge
+from hakiri.errors import LandingOutOfOrder, LandingTooLarge, TableMovedBack
+from hakiri.land import spark as by_spark
 from hakiri.land.history import describe_history, landings_of, read_log
-from hakiri.land.lander import Outcome
+from hakiri.land.lander import Outcome, land, last_number
 from hakiri.land.stamp import MAX_BYTES, from_text, stamp_of, to_text
 from hakiri.land.standing import Carried, carried
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.model.staged import Tally
-from land.staging import TABLE, Workshop, order
+from land.staging import TABLE, Workshop, catalog_table, order
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 APP = "test/shop/orders"
 
@@ -60,6 +66,30 @@ def test_spark_tells_the_same_history(spark_workshop: Workshop) -> None:
     told = describe_history(spark_workshop.spark(), PathTarget(str(spark_workshop.root)))
     assert landings_of(told, APP) == landings_of(read_log(spark_workshop.root), APP)
     assert [one.is_undone for one in landings_of(told, APP)] == [False, True]
+
+
+def test_a_landing_and_a_restore_behind_many_commits_of_others_are_found(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_spark, "FEW_COMMITS", 2)
+    with catalog_table(spark, "behind.orders") as target:
+        workshop = Workshop(tmp_path, lambda: spark, target)
+
+        def others_write() -> None:
+            for number in range(3):
+                spark.sql(f"ALTER TABLE behind.orders SET TBLPROPERTIES ('theirs' = '{number}')")
+
+        workshop.land_rows(order(1))
+        others_write()
+        request = workshop.request(workshop.chunk([order(2)]))
+        workshop.finish(request, land(request, workshop.spark))
+        others_write()
+        assert last_number("test", request.landing, target, workshop.spark) == 2
+        assert land(request, workshop.spark).outcome is Outcome.REPLAYED
+        spark.sql("RESTORE TABLE behind.orders TO VERSION AS OF 0")
+        others_write()
+        with pytest.raises(TableMovedBack, match="restored to version 0"):
+            workshop.land_rows(order(3))
 
 
 def test_what_others_write_into_a_log_is_not_taken_for_ours() -> None:

@@ -68,7 +68,13 @@ def land_in_every_mode(shop: Workshop) -> None:
     assert shop.spark_rows() == [(5, "e", 5), (6, None, 6), (7, "g", 7)]
 
 
-@pytest.mark.parametrize("layout", [PARTITIONED, CLUSTERED], ids=["partitioned", "clustered"])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        pytest.param(PARTITIONED, id="partitioned"),
+        pytest.param(CLUSTERED, id="clustered", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_folder_is_laid_out_as_declared_and_takes_every_mode(spark_workshop: Workshop, layout: Layout) -> None:
     spark_workshop.options["layout"] = layout
     land_in_every_mode(spark_workshop)
@@ -76,7 +82,12 @@ def test_a_folder_is_laid_out_as_declared_and_takes_every_mode(spark_workshop: W
 
 
 @pytest.mark.parametrize(
-    "layout", [PARTITIONED, CLUSTERED, DELETION_VECTORS], ids=["partitioned", "clustered", "deletion_vectors"]
+    "layout",
+    [
+        pytest.param(PARTITIONED, id="partitioned", marks=pytest.mark.exhaustive),
+        pytest.param(CLUSTERED, id="clustered"),
+        pytest.param(DELETION_VECTORS, id="deletion_vectors", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_a_catalogs_table_is_laid_out_as_declared_and_takes_every_mode(
     tmp_path: Path, spark: SparkSession, layout: Layout
@@ -90,7 +101,7 @@ def test_a_catalogs_table_is_laid_out_as_declared_and_takes_every_mode(
 @pytest.mark.parametrize(
     ("layout", "is_named"),
     [
-        pytest.param(PARTITIONED, False, id="partitioned folder"),
+        pytest.param(PARTITIONED, False, id="partitioned folder", marks=pytest.mark.exhaustive),
         pytest.param(CLUSTERED, True, id="clustered catalog"),
         pytest.param(PARTITIONED, True, id="partitioned catalog", marks=pytest.mark.exhaustive),
         pytest.param(CLUSTERED, False, id="clustered folder", marks=pytest.mark.exhaustive),

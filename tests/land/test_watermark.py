@@ -18,12 +18,14 @@ from hakiri.land.lander import Outcome, land
 from hakiri.land.target import PathTarget, sql_name
 from hakiri.model.staged import Tally
 from hakiri.spec.load import LoadMode
+from land.kinds import sample
 from land.staging import ORDERS, Workshop, named, order
 
 WATERMARK: dict[str, Any] = {"mode": LoadMode.INCREMENTAL_WATERMARK, "watermark": "seen"}
 KEYED = {**WATERMARK, "key": ("id",)}
 
 
+@pytest.mark.parametrize("anywhere", sample("named", "vectors"), indirect=True)
 def test_what_is_newer_or_ties_lands_once_and_what_is_late_is_counted(anywhere: Workshop) -> None:
     anywhere.options |= KEYED
     anywhere.land_rows(order(1, seen=5), order(2, seen=9), order(3, seen=None))

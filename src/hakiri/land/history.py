@@ -86,7 +86,7 @@ def describe_history(spark: SparkSession, target: Target, *, limit: int | None =
     """The newest commits of any table Spark can name, newest first."""
     name = sql_name(target)
     statement = DESCRIBE_HISTORY.format(table=name) if limit is None else RECENT.format(table=name, limit=limit)
-    rows = spark.sql(statement).select("version", "operation", "operationParameters", "userMetadata").collect()
+    rows = spark.sql(statement).collect()  # as it is: to select some of its columns would be a job of its own
     return tuple(_commit(row.asDict(), row["operationParameters"]) for row in rows)
 
 

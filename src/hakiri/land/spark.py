@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, reduce
 from math import ceil
@@ -25,7 +25,7 @@ from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 
 CREATE = "CREATE TABLE {table} USING delta{comment} TBLPROPERTIES ({properties}) AS SELECT * FROM hakiri_rows"
 
@@ -61,7 +61,11 @@ EVOLVING = {"mergeSchema": "true"}
 FILE_BYTES = 128 * 1024 * 1024
 """About how much staged data goes into one file of the table."""
 
-_LOOK_BACK = 1_000
+FEW_COMMITS = 20
+"""How many commits a look at the log begins with: most often the last landing is one of them."""
+
+LOOK_BACK = 1_000
+"""How many commits are looked through for the last landing, where other writers have made most of them."""
 
 
 class SparkTable:
@@ -78,11 +82,13 @@ class SparkTable:
     def look(self, app_id: str, since: int) -> Standing | None:
         """The table as it is now, or None where there is none."""
         with translated(self._landing):
-            if not self._exists():
+            detail = self._detail()
+            if detail is None:
                 return None
-            detail = self._session.sql(DETAIL.format(table=self._name)).collect()[0]
             schema = json.loads(self._session.table(self._name).schema.json())
-            commits = describe_history(self._session, self._target, limit=_LOOK_BACK)
+            commits = self._look_back(lambda few: _tells_number(few, app_id, since))
+        if not commits:  # dropped since
+            return None
         return Standing(
             version=commits[0].version,
             number=_last_number(commits, app_id),
@@ -101,12 +107,26 @@ class SparkTable:
         )
 
     def commits(self, *, since: int) -> tuple[Commit, ...]:
-        """What was committed after this version, newest first."""
+        """List what was committed after this version, newest first; nothing where there is no table."""
         with translated(self._landing):
-            if not self._exists():
-                return ()
-            found = describe_history(self._session, self._target, limit=_LOOK_BACK)
+            found = self._look_back(lambda few: few[-1].version <= since + 1)
         return tuple(commit for commit in found if commit.version > since)
+
+    def _look_back(self, is_enough: Callable[[tuple[Commit, ...]], bool]) -> tuple[Commit, ...]:
+        """List the newest commits: a few, or up to LOOK_BACK of them where the few are not enough.
+
+        Nothing where there is no table.
+        """
+        for limit in (FEW_COMMITS, LOOK_BACK):
+            try:
+                commits = describe_history(self._session, self._target, limit=limit)
+            except Exception as error:
+                if self._is_missing(error):
+                    return ()
+                raise
+            if len(commits) < limit or is_enough(commits):
+                break
+        return commits
 
     def count(self, version: int) -> int:
         """How many rows the table held at this version."""
@@ -265,10 +285,20 @@ class SparkTable:
         with translated(self._landing):
             tidy_named(self._session, self._target, self._landing.number)
 
-    def _exists(self) -> bool:
+    def _detail(self) -> Row | None:
+        """Ask what Delta knows of the table as a whole; None where there is no table."""
+        try:
+            return self._session.sql(DETAIL.format(table=self._name)).collect()[0]
+        except Exception as error:
+            if self._is_missing(error):
+                return None
+            raise
+
+    def _is_missing(self, error: Exception) -> bool:
+        """Tell whether a statement failed because there is no table; a catalog is asked, whatever its words are."""
         if isinstance(self._target, PathTarget):
-            return _is_delta(self._session, self._name)
-        return bool(self._session.catalog.tableExists(self._name))
+            return is_missing(error)
+        return not self._session.catalog.tableExists(self._name)
 
     def _read(self, recipe: Recipe) -> DataFrame:
         frames = [self._read_part(recipe, part) for part in recipe.parts if any(file.rows for file in part.files)]
@@ -390,22 +420,21 @@ def _listed(properties: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{text(name)} = {text(value)}" for name, value in properties)
 
 
+def _tells_number(commits: tuple[Commit, ...], app_id: str, since: int) -> bool:
+    """Whether the commits name the last landing, and every RESTORE behind the version where that matters.
+
+    Numbers only grow, because Delta skips a lower one: the newest that is found is the highest.
+    """
+    is_named = any(one.mark is not None and one.mark.stamp.app_id == app_id for one in commits)
+    return is_named and (since < 0 or commits[-1].version <= since + 1)
+
+
 def _last_number(commits: tuple[Commit, ...], app_id: str) -> int | None:
     """The highest number in the log. One that does not reach back to the first version cannot say there is none."""
     found = [one.mark.stamp.number for one in commits if one.mark is not None and one.mark.stamp.app_id == app_id]
     if found:
         return max(found)
     return 0 if commits[-1].version == 0 else None
-
-
-def _is_delta(session: SparkSession, name: str) -> bool:
-    try:
-        session.sql(DETAIL.format(table=name)).collect()
-    except Exception as error:
-        if is_missing(error):
-            return False
-        raise
-    return True
 
 
 def _unglobbed(path: str) -> str:
