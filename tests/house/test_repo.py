@@ -14,7 +14,7 @@ import tomli
 REPO = Path(__file__).parents[2]
 TOP_LEVEL = {
     *("databricks.yml", "resources", "src", "notebooks", "manifests", "tests", "fixtures", "pyproject.toml"),
-    *("README.md", "CHANGELOG.md", "LICENSE", "docs", "benchmarks"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs", "benchmarks"),
 }
 # Put together here, so that this file does not name what it looks for.
 REGISTRIES = [
