@@ -32,6 +32,8 @@ pytest_plugins = ["costs"]
 # A test run starts hundreds of Python processes: without bytecode, each compiles all that it imports.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Building the class archive costs more than it saves the few JVMs of a test run.
+os.environ["HAKIRI_ARCHIVE"] = "off"
 
 
 def pytest_sessionstart() -> None:

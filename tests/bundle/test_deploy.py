@@ -72,7 +72,7 @@ class Deployment:
     def bundle(self, *arguments: str, fails: bool = False) -> str:
         """What `databricks bundle` says."""
         login = {"DATABRICKS_HOST": self.workspace.url, "DATABRICKS_TOKEN": "t"}
-        nobody = {"DATABRICKS_CONFIG_FILE": str(self.root / "nobody.cfg"), "HAKIRI_ARCHIVE": "off"}
+        nobody = {"DATABRICKS_CONFIG_FILE": str(self.root / "nobody.cfg")}
         ended = subprocess.run(
             [str(CLI), "bundle", *arguments],
             cwd=self.root,

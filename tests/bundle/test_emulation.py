@@ -60,7 +60,7 @@ class Both:
     def workspace(self, **variables: str) -> Emulator:
         unset = {"tables": "", "state": "", "secret_scope": "", "max_workers": "4"}
         substituted = {f"var.{name}": value for name, value in {**self.places, **unset, **variables}.items()}
-        environment = {"SPARK_REMOTE": self.server.address, "HAKIRI_ARCHIVE": "off"}
+        environment = {"SPARK_REMOTE": self.server.address}
         return Emulator(read(self.stands["jobs"].root), substituted, environment)
 
     def apply(self) -> None:

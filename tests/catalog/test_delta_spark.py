@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from pyspark.sql import SparkSession
 
-from connect_servers import connect_server
+from connect_servers import ConnectServer
 from hakiri.catalog.delta.spark import SparkDeltaCatalog
 from hakiri.errors import SecondWriter
 from hakiri.model.ledger import Pipeline
@@ -25,9 +25,9 @@ from hakiri.errors import LeaseLost
 from hakiri.model.chunk import Chunk, ChunkKey, Seal, TableKey, Window
 from hakiri.model.ledger import Pipeline, Sidecar, Snapshot
 
-address, sidecar, sha256 = sys.argv[1:]
+address, schema, sidecar, sha256 = sys.argv[1:]
 spark = open_remote(address, verbose=False)
-first, second = (open_catalog(DeltaTables("round"), spark=lambda: spark) for _ in range(2))
+first, second = (open_catalog(DeltaTables(schema), spark=lambda: spark) for _ in range(2))
 first.register(Pipeline("p", parallelism=2))
 first.add_chunks([Chunk(ChunkKey("p", "t", str(n)), n, Window(n, n + 1), "") for n in range(2)])
 (one,) = first.claim("p", node="a")
@@ -67,18 +67,18 @@ sys.stdin.read()
 """
 
 
-def test_a_round_of_work_goes_through_a_spark_connect_session(tmp_path: Path) -> None:
+def test_a_round_of_work_goes_through_a_spark_connect_session(connect: ConnectServer, tmp_path: Path) -> None:
     sidecar = tmp_path / "_manifest.json"
     sidecar.write_bytes(b"rows")
     sha256 = hashlib.sha256(b"rows").hexdigest()
-    with connect_server(tmp_path) as address:
-        ran = subprocess.run(
-            [sys.executable, "-c", ROUND, address, str(sidecar), sha256],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=600,
-        )
+    schema = connect.make_schema("round")
+    ran = subprocess.run(
+        [sys.executable, "-c", ROUND, connect.address, schema, str(sidecar), sha256],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines() == [
         "claimed 0 1 0",

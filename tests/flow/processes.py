@@ -22,7 +22,7 @@ def applying(stand: Stand, **environment: str) -> Iterator[subprocess.Popen[str]
     command = [sys.executable, "-m", "hakiri", "apply", "--project", str(stand.root)]
     with subprocess.Popen(
         command,
-        env={**os.environ, "HAKIRI_ARCHIVE": "off", **environment},
+        env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from connect_servers import ConnectServer
 from flow.processes import PATIENCE, applying, journal, wait_for
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri.cli import door
@@ -47,9 +48,10 @@ def statuses(stand: Stand) -> set[ChunkStatus]:
     return {state.status for state in stand.ask(lambda catalog: catalog.chunks(TABLE))}
 
 
-def test_two_appliers_share_the_chunks_and_nothing_lands_twice(make_stand: MakeStand) -> None:
+def test_two_appliers_share_the_chunks_and_nothing_lands_twice(make_stand: MakeStand, connect: ConnectServer) -> None:
     stand = shop(make_stand, "backfill = { parallelism = 6 }\n")
-    with applying(stand) as one, applying(stand) as other:
+    remote = {"SPARK_REMOTE": connect.address}
+    with applying(stand, **remote) as one, applying(stand, **remote) as other:
         said = [process.communicate(timeout=PATIENCE)[0] for process in (one, other)]
     assert (one.returncode, other.returncode) == (0, 0), said
     assert stand.landed("orders") == at_source(stand)
@@ -60,7 +62,7 @@ def test_two_appliers_share_the_chunks_and_nothing_lands_twice(make_stand: MakeS
     assert {landing.status for landing in landings} == {LandingStatus.LANDED}
 
 
-def test_a_stopped_and_a_killed_run_are_taken_up_at_once(make_stand: MakeStand) -> None:
+def test_a_stopped_and_a_killed_run_are_taken_up_at_once(make_stand: MakeStand, connect: ConnectServer) -> None:
     stand = shop(make_stand, 'backfill = { rate_budget = "1/s", parallelism = 6 }\n')
     with applying(stand) as process:
         wait_for(stand, EventKind.CHUNK_STAGED, process)
@@ -69,14 +71,14 @@ def test_a_stopped_and_a_killed_run_are_taken_up_at_once(make_stand: MakeStand) 
     assert process.returncode == 130, said
     assert ChunkStatus.RUNNING not in statuses(stand), "a run that was stopped gives its chunks back"
     assert journal(stand)[-1] is EventKind.RUN_ENDED
-    with applying(stand) as process:
+    with applying(stand, SPARK_REMOTE=connect.address) as process:
         wait_for(stand, EventKind.CHUNK_CLAIMED, process, run=2)
         process.send_signal(signal.SIGINT)
         wait_for(stand, EventKind.STOPPING, process, run=2)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    with applying(stand, HAKIRI_STOP_AT="completed") as process:
+    with applying(stand, HAKIRI_STOP_AT="completed", SPARK_REMOTE=connect.address) as process:
         process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL
     started = monotonic()

@@ -85,7 +85,7 @@ def applied(tmp_path_factory: pytest.TempPathFactory) -> Applied:
     )
     command = [sys.executable, "-m", "hakiri", "apply", "--project", root]
     into = tmp_path_factory.mktemp("trace") / "trace"
-    return Applied(root, trace(command, root=root, into=into, environment={"HAKIRI_ARCHIVE": "off"}))
+    return Applied(root, trace(command, root=root, into=into))
 
 
 def test_a_power_cut_at_any_write_of_the_catalog_leaves_all_that_it_names(applied: Applied, tmp_path: Path) -> None:

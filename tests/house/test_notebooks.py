@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,14 +19,35 @@ from volumes import volume
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from connect_servers import ConnectServer
+
 REPO = Path(__file__).parents[2]
 NOTEBOOKS = REPO / "notebooks"
 
 
 @pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.py")), ids=lambda path: path.stem)
-def test_a_notebook_runs(notebook: Path) -> None:
+def test_a_notebook_runs(notebook: Path, connect: ConnectServer) -> None:
+    """As in a workspace, where the Spark is there already."""
+    require_run(notebook, SPARK_REMOTE=connect.address)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.py")), ids=lambda path: path.stem)
+def test_a_notebook_runs_on_a_laptop(notebook: Path) -> None:
+    require_run(notebook)
+
+
+def require_run(notebook: Path, **environment: str) -> None:
+    """Run the notebook in a process of its own."""
     assert notebook.read_text().startswith("# Databricks notebook source\n")
-    ended = subprocess.run([sys.executable, str(notebook)], cwd=REPO, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, str(notebook)],
+        cwd=REPO,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout
 

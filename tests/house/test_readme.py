@@ -53,8 +53,7 @@ def test_the_tour_runs_and_prints_what_the_readme_shows(tmp_path: Path) -> None:
         else:
             shutil.copy(source, tmp_path / name)
     # The environment is the one this test runs in: the copy is looked at, not installed.
-    # No class archive is built behind it, which would keep both cores busy long after the test.
-    ours = {"UV_NO_SYNC": "1", "UV_PROJECT_ENVIRONMENT": str(REPO / ".venv"), "COLUMNS": "120", "HAKIRI_ARCHIVE": "off"}
+    ours = {"UV_NO_SYNC": "1", "UV_PROJECT_ENVIRONMENT": str(REPO / ".venv"), "COLUMNS": "120"}
     environment = {**os.environ, **ours}
     environment.pop("VIRTUAL_ENV", None)
     steps = list(tour())

@@ -25,7 +25,7 @@ WATERMARK: dict[str, Any] = {"mode": LoadMode.INCREMENTAL_WATERMARK, "watermark"
 KEYED = {**WATERMARK, "key": ("id",)}
 
 
-@pytest.mark.parametrize("anywhere", sample("named", "vectors"), indirect=True)
+@pytest.mark.parametrize("anywhere", sample("named"), indirect=True)
 def test_what_is_newer_or_ties_lands_once_and_what_is_late_is_counted(anywhere: Workshop) -> None:
     anywhere.options |= KEYED
     anywhere.land_rows(order(1, seen=5), order(2, seen=9), order(3, seen=None))
