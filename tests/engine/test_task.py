@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,3 +43,9 @@ def test_a_task_that_runs_out_of_memory_says_so(spark: SparkSession) -> None:
 def test_a_worker_that_dies_is_a_lost_task(spark: SparkSession) -> None:
     with pytest.raises(TaskLost, match="its Python worker died"):
         call_on_executor(spark, lambda: os._exit(9))
+
+
+def test_a_worker_is_forked_with_what_a_chunk_needs_and_without_pandas(spark: SparkSession) -> None:
+    loaded = call_on_executor(spark, lambda: set(sys.modules))
+    assert "hakiri.run.extraction" in loaded
+    assert "pandas" not in loaded
