@@ -31,7 +31,7 @@ def shared(folder: Path, name: str, start: Callable[[Path], dict[str, Any]]) -> 
     home = folder / "shared" / name
     home.mkdir(parents=True, exist_ok=True)
     noted = home / "server.json"
-    with _locked(home / "lock"):
+    with locked(home / "lock"):
         if not noted.exists():
             noted.write_text(json.dumps(start(home)))
         facts: dict[str, Any] = json.loads(noted.read_text())
@@ -62,7 +62,8 @@ def _wait_for_end(pid: int) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Let one process of the test run in at a time."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

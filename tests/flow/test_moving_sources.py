@@ -100,8 +100,15 @@ class Application(list[Event]):
                 self._source.run(statement)
 
 
-@pytest.mark.parametrize("mode", ["upsert", "truncate"])
-@pytest.mark.parametrize("kind", [Sqlite, Postgres])
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [
+        (Sqlite, "upsert"),
+        (Postgres, "truncate"),
+        pytest.param(Sqlite, "truncate", marks=pytest.mark.exhaustive),
+        pytest.param(Postgres, "upsert", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_one_more_apply_makes_the_table_equal_to_a_source_that_moved_during_the_first(
     make_stand: MakeStand, tmp_path: Path, postgres_url: str, kind: type[Sqlite | Postgres], mode: str
 ) -> None:

@@ -17,7 +17,7 @@ MakeStand = Callable[[Mapping[str, str]], Stand]
 
 PIPELINE = """\
 id = "sales"
-source = { connector = "postgres", config = { url = "${secret:SALES_DSN}", piece_rows = 30000 } }
+source = { connector = "postgres", config = { url = "${secret:SALES_DSN}", piece_rows = 15000 } }
 secrets = ["SALES_DSN"]
 tables = [{ name = "SCHEMA.orders", primary_key = ["id"] }]
 incremental = { column = "changed_at", lag = "5m" }
@@ -33,14 +33,14 @@ FILL = """
 INSERT INTO orders
 SELECT id, id * 1.07, CASE WHEN id % 3 = 0 THEN NULL ELSE 'note ' || id END,
        timestamptz '2026-01-01' + id * interval '1 second'
-FROM generate_series(1, 120000) AS id
+FROM generate_series(1, 60000) AS id
 """
 CHANGES = [
-    "UPDATE orders SET amount = amount + 1, changed_at = '2026-02-01 00:00:00+00' WHERE id % 10000 = 0",
-    "INSERT INTO orders VALUES (120001, 0.01, 'tied', '2026-01-02 09:20:00+00')",
-    "INSERT INTO orders VALUES (120002, 99999999.99, 'later', '2026-02-01 00:00:00+00')",
+    "UPDATE orders SET amount = amount + 1, changed_at = '2026-02-01 00:00:00+00' WHERE id % 5000 = 0",
+    "INSERT INTO orders VALUES (60001, 0.01, 'tied', '2026-01-01 16:40:00+00')",
+    "INSERT INTO orders VALUES (60002, 99999999.99, 'later', '2026-02-01 00:00:00+00')",
 ]
-TIES = "INSERT INTO orders VALUES (120003, 1, 'tied with the top', '2026-02-01 00:00:00+00')"
+TIES = "INSERT INTO orders VALUES (60003, 1, 'tied with the top', '2026-02-01 00:00:00+00')"
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_table_backfills_in_parallel_streams_and_follows_exactly(
     table = f"{schema}.orders"
 
     first = stand.apply()["sales"]
-    assert (first.errors, first.rows) == ((), 120_000)
+    assert (first.errors, first.rows) == ((), 60_000)
     claimed = [event for event in stand.events if event.kind is EventKind.CHUNK_CLAIMED]
     assert len(claimed) > 1
     assert stand.landed(table) == at_source(sales)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from hakiri.run.journal import EventKind, journal_path, read_journal
 from hakiri.stage.manifest import fingerprint, read_manifest
 from hakiri.stage.seal import verify
 from power import SYNCS, Call, Disk, trace
+from shared_servers import locked, run_folder
 
 APPENDS = """\
 id = "shop"
@@ -72,8 +74,21 @@ class Applied:
 
 @pytest.fixture(scope="module")
 def applied(tmp_path_factory: pytest.TempPathFactory) -> Applied:
-    """Traced from outside: the driver, the JVM and the Python worker that extracts."""
-    root = tmp_path_factory.mktemp("project")
+    """Traced from outside, once in a test run: the driver, the JVM and the Python worker that extracts."""
+    folder = run_folder(tmp_path_factory) / "power"
+    kept = folder / "applied"
+    folder.mkdir(exist_ok=True)
+    with locked(folder / "lock"):
+        if not kept.exists():
+            kept.write_bytes(pickle.dumps(apply_traced(folder)))
+    found: Applied = pickle.loads(kept.read_bytes())  # noqa: S301 written above
+    return found
+
+
+def apply_traced(folder: Path) -> Applied:
+    """Apply a project of two tables, and note every call that changes it."""
+    root = folder / "project"
+    root.mkdir()
     write_manifests(root)
     orders = [(number, None if number == 7 else f"city {number}", number) for number in range(50)]
     change(
@@ -84,8 +99,7 @@ def applied(tmp_path_factory: pytest.TempPathFactory) -> Applied:
         many=[("INSERT INTO orders VALUES (?, ?, ?)", orders)],
     )
     command = [sys.executable, "-m", "hakiri", "apply", "--project", root]
-    into = tmp_path_factory.mktemp("trace") / "trace"
-    return Applied(root, trace(command, root=root, into=into))
+    return Applied(root, trace(command, root=root, into=folder / "trace"))
 
 
 def test_a_power_cut_at_any_write_of_the_catalog_leaves_all_that_it_names(applied: Applied, tmp_path: Path) -> None:

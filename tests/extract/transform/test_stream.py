@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.ipc
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hakiri.extract.transform import stream
@@ -86,6 +86,7 @@ def test_a_schema_that_could_not_land_is_not_announced(schema: pa.Schema) -> Non
     st.lists(st.tuples(st.integers(0, len(STREAM) - 1), st.integers(0, 255)), min_size=1, max_size=6),
     st.integers(0, len(STREAM)),
 )
+@example([(228, 12)], 0)  # a name that is no UTF-8
 def test_a_changed_answer_is_rows_of_that_schema_or_a_failure(changes: list[tuple[int, int]], length: int) -> None:
     changed = bytearray(STREAM)
     for at, byte in changes:

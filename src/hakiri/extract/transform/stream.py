@@ -28,15 +28,15 @@ def to_stream(schema: pa.Schema, rows: pa.RecordBatch | None = None) -> bytes:
 def schema_of(stream: bytes) -> pa.Schema:
     """The schema that a component announces. Raises Failure where rows of it could not land."""
     try:
-        found = pa.ipc.open_stream(stream).schema
-    except (pa.ArrowException, OSError) as wrong:
+        found = _plain_schema(pa.ipc.open_stream(stream))
+    except _NO_STREAM as wrong:
         raise Failure("the schema it announces is not an Arrow stream") from wrong
     if not 0 < len(found) <= MAX_COLUMNS or len(set(found.names)) < len(found):
         raise Failure("the schema it announces has no columns, too many, or one of them twice")
     for column in found:
         if reason := why_not(column.type):
             raise Failure(f"the column `{column.name}` that it announces cannot land: {reason}")
-    return pa.schema([pa.field(column.name, column.type) for column in found])
+    return found
 
 
 def rows_of(stream: bytes, announced: pa.Schema) -> pa.Table:
@@ -44,13 +44,22 @@ def rows_of(stream: bytes, announced: pa.Schema) -> pa.Table:
     try:
         _require_plain(stream)
         read = pa.ipc.open_stream(stream)
-        schema = pa.schema([pa.field(column.name, column.type) for column in read.schema])
+        schema = _plain_schema(read)
         if schema != announced:
             raise Failure("it answers with other columns than it has announced")
         batches = [pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in _valid(read)]
-    except (pa.ArrowException, OSError) as wrong:
+    except _NO_STREAM as wrong:
         raise Failure("its answer is not an Arrow stream") from wrong
     return pa.Table.from_batches(batches, schema=announced)
+
+
+_NO_STREAM = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What Arrow raises for bytes that are no stream; the last one for a column's name."""
+
+
+def _plain_schema(stream: pa.RecordBatchReader) -> pa.Schema:
+    """The names and types of the columns, and nothing else that is said of them."""
+    return pa.schema([pa.field(column.name, column.type) for column in stream.schema])
 
 
 def _valid(batches: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
