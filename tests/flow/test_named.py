@@ -107,7 +107,7 @@ def test_tables_and_catalog_are_in_schemas_and_each_task_sends_few_statements(
     monkeypatch.setattr(type(spark), "sql", count)
     monkeypatch.setattr(work, "call_on_executor", lambda _session, extraction: extraction())
     monkeypatch.setattr(work, "_POLL_SECONDS", 600.0)  # how often a task asks for more chunks is up to the clock
-    monkeypatch.setattr(work, "_LONGEST_BUSY_POLL_SECONDS", 600.0)
+    monkeypatch.setattr(work, "_LONGEST_POLL_SECONDS", 600.0)
     monkeypatch.setattr(sys, "argv", ["a-task", "--project", str(stand.root), "--pipeline", "shop"])
     for task, most in MOST_STATEMENTS.items():
         sent.clear()

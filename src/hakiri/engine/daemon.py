@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+from contextlib import suppress
 
 from pyspark import daemon
 
@@ -17,8 +18,8 @@ from hakiri.engine.environment import PRELOAD
 
 def main() -> None:
     """Import the modules, then fork a worker for each that Spark asks for."""
-    for name in os.environ.get(PRELOAD, "").split(","):
-        if name:
+    for name in filter(None, os.environ.get(PRELOAD, "").split(",")):
+        with suppress(Exception):  # a worker that needs the module fails by itself, and can say so
             importlib.import_module(name)
     gc.freeze()  # workers share these objects' memory as long as nobody touches it
     daemon.manager()

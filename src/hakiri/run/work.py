@@ -30,8 +30,6 @@ from hakiri.stage.layout import Attempt
 
 _POLL_SECONDS = 0.2
 _LONGEST_POLL_SECONDS = 2.0
-_LONGEST_BUSY_POLL_SECONDS = 10.0
-"""While chunks of this process run: what it could claim besides is only what another has given back or added."""
 _GRACE_SECONDS = 15.0
 
 
@@ -88,8 +86,7 @@ class Work:
         poll = _POLL_SECONDS
         try:
             while not self._errand.stop.is_asked:
-                longest = _LONGEST_BUSY_POLL_SECONDS if self._running else _LONGEST_POLL_SECONDS
-                poll = _POLL_SECONDS if self._dispatch(pool) else min(poll * 2, longest)
+                poll = _POLL_SECONDS if self._dispatch(pool) else min(poll * 2, _LONGEST_POLL_SECONDS)
                 if not self._running and self._is_exhausted():
                     return
                 if not self._running and self._quota.is_used_up:

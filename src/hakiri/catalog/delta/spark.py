@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from uuid import uuid4
@@ -56,6 +56,8 @@ APPEND = """
 MERGE INTO {name} AS t USING {{source}} AS s ON {condition}
 WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
 """
+
+PROBE = "SELECT 1 FROM {name} LIMIT 0"
 
 OPTIMIZE = "OPTIMIZE {name}"
 
@@ -179,8 +181,9 @@ class SparkExecutor:
         name = uuid4().hex
         head = held.head.next(name, purges=changes.has_removals)
         self._sent += 1
+        sent, is_new = self._sent, table.name not in self._there
         try:
-            if table.name not in self._there:
+            if is_new:
                 self._make_with(changes, head)
             else:
                 self._require_append_only(table)
@@ -188,12 +191,15 @@ class SparkExecutor:
         except (CatalogUnavailable, LineageTampered):
             raise
         except Exception as error:  # conflicts come as bare Py4J errors from a classic session
-            if _is_lost_race(error) or self._is_made_by_another(table, error):
+            if _is_lost_race(error):
                 held.is_shared = True
                 return False
             if not self._is_committed(table, name):
+                if is_new and self._is_made_by_another(table, error):
+                    held.is_shared = True
+                    return False
                 raise CatalogUnavailable(store=self._schema, reason=_brief(error)) from error
-        self._held[table] = _Held(head, self._sent, self._sent)
+        self._held[table] = _Held(head, sent, sent, held.is_shared)
         self._tidy(table)
         return True
 
@@ -234,10 +240,22 @@ class SparkExecutor:
         self._find_tables()
         if made := [table for table in TABLES if table.name in self._there]:
             _require_known(int(self._properties(made[0])["hakiri.schema"]))
+        else:
+            self._require_missing(CHUNKS)
         for table, others in MADE_BESIDE.items():
             for other in others if table.name in self._there else ():
                 if other.name not in self._there:
-                    self._make(other)
+                    # Another process may be making it, or we may not: what is missing has no rows, and is looked for.
+                    with suppress(Exception):
+                        self._make(other)
+
+    def _require_missing(self, table: Table) -> None:
+        """Raise CatalogUnavailable for a table that is there and not listed, as one is that we may not read."""
+        try:
+            self._ask(PROBE.format(name=self._name(table)))
+        except Exception as error:
+            if "TABLE_OR_VIEW_NOT_FOUND" not in str(error):
+                raise
 
     def _find_tables(self) -> None:
         listed = self._ask(f"SHOW TABLES IN {self._schema}")
@@ -268,10 +286,11 @@ class SparkExecutor:
 
     def _is_made_by_another(self, table: Table, error: Exception) -> bool:
         """Whether the table could not be made because it is there; one that is only half made is made whole."""
-        if table.name in self._there or not any(mark in str(error) for mark in _IS_THERE):
+        if not any(mark in str(error) for mark in _IS_THERE):
             return False
-        with self._translated():
-            self._make(table)
+        if table.name not in self._there:
+            with self._translated():
+                self._make(table)
         return True
 
     def _asked(self, table: Table) -> int:
@@ -286,7 +305,8 @@ class SparkExecutor:
         changed = self._held[first].changed
         if changed and any(self._asked(other) <= changed for other in others):
             follow = (table for table in along if table in _FOLLOWING)
-            self._read({table: None for table in (*others, *follow) if self._asked(table) <= changed}, replica)
+            later = (table for table in (*others, *follow) if table is not first and self._asked(table) <= changed)
+            self._read(dict.fromkeys(later), replica)
 
     def _read(self, wanted: Wanted, replica: Replica) -> None:
         """Load what was committed to these tables since the revisions we hold. A table that is missing has no rows."""
@@ -327,7 +347,7 @@ class SparkExecutor:
         before, held.head = held.head, head
         held.is_shared = 0 < before.revision < head.revision
         if held.is_shared and head.purged > before.revision:
-            held.head = Head()
+            held.head, held.asked = Head(), -1
             return False
         if before.revision == 0:
             replica.load(table, rows)
@@ -353,7 +373,13 @@ class SparkExecutor:
         return self._spark.createDataFrame(list(_source(changes, head)), _source_schema(changes.table))
 
     def _is_committed(self, table: Table, commit: str) -> bool:
+        if table.append_only:  # has no head row that would tell
+            return False
         with self._translated():
+            if table.name not in self._there:
+                self._find_tables()
+            if table.name not in self._there:
+                return False
             heads = [
                 Head.of(row["revision"], row["head"]) for row in self._changed({table: None})[table.name] if row["head"]
             ]
@@ -379,11 +405,13 @@ class SparkExecutor:
         return self._spark.sql(statement).collect()
 
     def _tidy(self, table: Table) -> None:
+        """Compact and vacuum now and then. A failure changes nothing: what was committed before it stays committed."""
         self._commits[table] += 1
-        if self._commits[table] % COMPACT_EVERY == 0:
-            self._spark.sql(OPTIMIZE.format(name=self._name(table)))
-        if self._commits[table] % VACUUM_EVERY == 0:
-            self._spark.sql(VACUUM.format(name=self._name(table)))
+        with suppress(Exception):
+            if self._commits[table] % COMPACT_EVERY == 0:
+                self._spark.sql(OPTIMIZE.format(name=self._name(table))).collect()
+            if self._commits[table] % VACUUM_EVERY == 0:
+                self._spark.sql(VACUUM.format(name=self._name(table))).collect()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
