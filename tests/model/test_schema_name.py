@@ -77,7 +77,9 @@ def test_the_catalog_names_its_schema_in_quotes() -> None:
     session: Any = MagicMock()
     session.sql.return_value.collect.return_value = []
     SparkExecutor(session, NAME)
-    assert statements(session) == [f"DESCRIBE SCHEMA {QUOTED}", f"SHOW TABLES IN {QUOTED}"]
+    named, listed, probed = statements(session)
+    assert (named, listed) == (f"DESCRIBE SCHEMA {QUOTED}", f"SHOW TABLES IN {QUOTED}")
+    assert f" {QUOTED}.`chunks` " in probed
 
 
 def test_a_probe_names_its_schema_in_quotes() -> None:
