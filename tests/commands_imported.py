@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
+
+IMPORTED = """
+hakiri.catalog.delta.rust hakiri.catalog.sqlite hakiri.cli.apply hakiri.cli.sql hakiri.jobs hakiri.land.lander
+hakiri.land.query hakiri.run.apply hakiri.run.extraction hakiri.wiring
+pandas polars pyspark.sql.connect.functions pyspark.sql.connect.session pyspark.sql.functions pytest
+"""
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    import pandas  # noqa: F401
-    import polars  # noqa: F401
-    import pytest  # noqa: F401
-
-    import hakiri.catalog.delta.rust
-    import hakiri.catalog.sqlite
-    import hakiri.cli.apply
-    import hakiri.cli.sql
-    import hakiri.jobs
-    import hakiri.land.lander
-    import hakiri.land.query
-    import hakiri.run.apply
-    import hakiri.run.extraction
-    import hakiri.wiring  # noqa: F401
+    for name in IMPORTED.split():
+        import_module(name)

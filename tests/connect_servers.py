@@ -6,8 +6,6 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -65,17 +63,6 @@ def start_connect_server(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
         )
     wait_until_open(port, process)
     return process, f"sc://127.0.0.1:{port}"
-
-
-@contextmanager
-def connect_server(folder: Path) -> Iterator[str]:
-    """The address of a server of one's own, stopped at the end."""
-    process, address = start_connect_server(folder)
-    try:
-        yield address
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 def free_port() -> int:

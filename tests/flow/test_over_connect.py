@@ -87,13 +87,12 @@ class Client:
         return told
 
 
-def project(client: Client, catalog: str, *modes: str, view: str = VIEW) -> dict[str, SqliteShop]:
+def project(client: Client, catalog: str, *modes: str) -> dict[str, SqliteShop]:
     """A project whose tables are in a new schema: a shop for each of these modes, and a view."""
     schema = client.server.make_schema("connect")
     shops = {mode: SqliteShop(client.folder, mode) for mode in modes}
     pipelines = {f"pipelines/{mode}.toml": shop.pipeline(mode) for mode, shop in shops.items()}
-    views = {"views/cities.sql": view} if view else {}
-    files = {"hakiri.toml": (PROJECT + catalog).format(schema=schema), **views, **pipelines}
+    files = {"hakiri.toml": (PROJECT + catalog).format(schema=schema), "views/cities.sql": VIEW, **pipelines}
     for name, text in files.items():
         (client.folder / name).parent.mkdir(exist_ok=True)
         (client.folder / name).write_text(text, encoding="utf-8")
