@@ -1,9 +1,14 @@
-"""Clocks that tests set, so that nothing has to wait."""
+"""Clocks that tests set, so that nothing has to wait; and one way to wait for what another process does."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from threading import Lock
+from time import monotonic, sleep
+
+PATIENCE = 300.0
+"""Seconds after which what another process should do counts as not done, on a busy machine as well."""
 
 
 class ManualClock:
@@ -52,3 +57,11 @@ class SkewedClock:
 
     def sleep(self, seconds: float) -> None:
         self._true.sleep(seconds)
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Return once it is so; fail where it never is."""
+    deadline = monotonic() + PATIENCE
+    while not is_so():
+        assert monotonic() < deadline, "it did not happen"
+        sleep(0.05)

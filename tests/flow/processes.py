@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
+from clocks import PATIENCE
 from flow.stand import Stand
 from hakiri.run.journal import EventKind, read_journal
-
-PATIENCE = 300
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from clocks import PATIENCE
 from connect_servers import ConnectServer
-from flow.processes import PATIENCE, applying, journal, wait_for
+from flow.processes import applying, journal, wait_for
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri.cli import door
 from hakiri.model.chunk import ChunkStatus, TableKey

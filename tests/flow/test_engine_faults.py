@@ -10,7 +10,8 @@ from contextlib import closing
 
 import pytest
 
-from flow.processes import PATIENCE, applying, journal, jvm_of, wait_for
+from clocks import PATIENCE
+from flow.processes import applying, journal, jvm_of, wait_for
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri.model.chunk import ChunkStatus, TableKey
 from hakiri.model.ledger import RunStatus

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
-from flow.processes import PATIENCE
+from clocks import wait_until
 from flow.stand import Rows, Stand
 from hakiri.model.chunk import TableKey
 from hakiri.run.journal import EventKind
@@ -79,13 +78,6 @@ def strike(stand: Stand, server: PostgresServer, blow: Callable[[psycopg.Connect
         with psycopg.connect(server.get_uri(), autocommit=True) as observer:
             wait_until(lambda: observer.execute(WAITS).fetchone() != (0,))
             blow(observer)
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = monotonic() + PATIENCE
-    while not is_so():
-        assert monotonic() < deadline, "it did not happen"
-        sleep(0.05)
 
 
 def restart(server: PostgresServer) -> None:

@@ -103,13 +103,13 @@ def test_equal_rows_without_a_key_keep_their_number(make_stand: MakeStand) -> No
 
 def test_truncate_follows_every_change_and_rests_without_one(make_stand: MakeStand) -> None:
     stand = shop(make_stand, mode="truncate")
-    assert outcomes(stand) == [Outcome.WRITTEN]
+    assert outcomes(stand) == [Outcome.ADOPTED]
     assert outcomes(stand) == [Outcome.RESTED]
     change(stand.root / "shop.sqlite", "DELETE FROM orders WHERE id < 10", "UPDATE orders SET city = 'x' WHERE id = 20")
-    assert outcomes(stand) == [Outcome.WRITTEN]
+    assert outcomes(stand) == [Outcome.ADOPTED]
     assert stand.landed("orders") == at_source(stand)
     change(stand.root / "shop.sqlite", "DELETE FROM orders")
-    assert outcomes(stand) == [Outcome.WRITTEN]
+    assert outcomes(stand) == [Outcome.ADOPTED]
     assert stand.landed("orders") == Rows()
 
 
@@ -119,7 +119,7 @@ def test_a_full_refresh_takes_the_place_of_what_has_landed(make_stand: MakeStand
     # Behind the cursor, so that no increment sees it.
     change(stand.root / "shop.sqlite", "DELETE FROM orders WHERE id < 10", "UPDATE orders SET city = 'x' WHERE id = 20")
     assert stand.apply()["shop"].did_nothing
-    assert outcomes(stand, Wish(is_full_refresh=True)) == [Outcome.WRITTEN]
+    assert outcomes(stand, Wish(is_full_refresh=True)) == [Outcome.ADOPTED]
     assert stand.landed("orders") == at_source(stand)
     assert stand.apply()["shop"].did_nothing
 

@@ -77,7 +77,7 @@ class Feed:
         return self.shop.finish(request, self.carry_out(request))
 
     def rows(self, *more: str) -> list[tuple[Any, ...]]:
-        return self.shop.spark_rows("id", "note", "lsn", *more)
+        return self.shop.rows("id", "note", "lsn", *more)
 
 
 def current(changes: Iterable[Change]) -> list[tuple[Any, ...]]:

@@ -58,21 +58,21 @@ def test_a_build_is_tried_and_then_exchanged_and_the_table_stays_what_it_is(anyw
     def trial(build: Target) -> None:
         spark.sql(f"OPTIMIZE {sql_name(build)}").collect()
         seen.append(sorted(row.id for row in spark.sql(f"SELECT id FROM {sql_name(build)}").collect()))
-        seen.append([row[0] for row in anywhere.spark_rows("id")])
+        seen.append([row[0] for row in anywhere.rows("id")])
         refuse(build)
 
     request = anywhere.request(anywhere.chunk([order(2), order(3)]))
     with pytest.raises(HookFailed):
         land(request, anywhere.spark, trial=trial)
     assert seen == [[2, 3], [1]], "what is tried is what will be seen, and is not seen yet"
-    assert anywhere.spark_rows("id") == [(1,)]
+    assert anywhere.rows("id") == [(1,)]
     assert left(anywhere) == remains, "a build that failed leaves nothing"
     second = anywhere.finish(request, land(request, anywhere.spark))
     assert (second.version, second.tally.staged) == (first.version + first.trailing + 1, 2)
-    assert anywhere.spark_rows("id") == [(2,), (3,)]
+    assert anywhere.rows("id") == [(2,), (3,)]
     assert land(request, anywhere.spark).outcome is Outcome.REPLAYED
     assert anywhere.land(anywhere.chunk([])).version == second.version + second.trailing + 1
-    assert anywhere.spark_rows() == []
+    assert anywhere.rows() == []
     assert look(anywhere) == before
     assert [path for path in left(anywhere) if "part-" not in path] == [], "files of older versions are all there is"
 

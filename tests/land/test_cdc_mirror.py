@@ -114,7 +114,7 @@ def test_a_key_that_is_renamed_is_renamed_in_the_tombstones_by_a_landing_without
     renamed = {"name": "id"}
     feed = Feed(spark_workshop, {"key": ("name",)})
     feed.land(put("b", 1, "late"), put("c", 3), renamed=renamed)
-    assert spark_workshop.spark_rows("name", "note", "lsn") == [("a", "new", 1), ("c", "new", 3)]
+    assert spark_workshop.rows("name", "note", "lsn") == [("a", "new", 1), ("c", "new", 3)]
 
 
 def test_a_full_refresh_takes_the_place_of_rows_and_tombstones(spark_workshop: Workshop) -> None:
@@ -218,7 +218,7 @@ def test_a_record_that_gets_another_field_is_the_same_column(spark_workshop: Wor
     options = {"has_history": True}
     land(Feed(spark_workshop, options, schema("x")), ("a", [{"x": 1}], 1), ("b", None, 1))
     land(Feed(spark_workshop, options, schema("x", "y")), ("a", [{"x": 2, "y": 3}, None], 2))
-    assert spark_workshop.spark_rows("id", "note", "lsn", *SPANS) == [
+    assert spark_workshop.rows("id", "note", "lsn", *SPANS) == [
         ("a", [{"x": 1, "y": None}], 1, 2, False),
         ("a", [{"x": 2, "y": 3}, None], 2, None, True),
         ("b", None, 1, None, True),

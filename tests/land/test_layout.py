@@ -51,21 +51,21 @@ def found(shop: Workshop) -> Layout:
 def land_in_every_mode(shop: Workshop) -> None:
     """An empty batch in each mode, too."""
     shop.land(shop.chunk([]))
-    assert shop.spark_rows() == []
+    assert shop.rows() == []
     shop.land_rows(order(1, "a", 1), order(2, "b/=", 1))
     shop.land_rows(order(2, "B", 2), order(3, None, 2), **BY_ID)
     assert shop.land(shop.chunk([]), **BY_ID).outcome is Outcome.RESTED
     assert shop.land_rows(order(2, "B", 2), **BY_ID).outcome is Outcome.RESTED
-    assert shop.spark_rows() == [(1, "a", 1), (2, "B", 2), (3, None, 2)]
+    assert shop.rows() == [(1, "a", 1), (2, "B", 2), (3, None, 2)]
     shop.land_rows(order(9, "z", 9), mode=LoadMode.TRUNCATE)
-    assert shop.spark_rows() == [(9, "z", 9)]
+    assert shop.rows() == [(9, "z", 9)]
     shop.land(shop.chunk([]), mode=LoadMode.TRUNCATE)
-    assert shop.spark_rows() == []
+    assert shop.rows() == []
     shop.land_rows(order(5, "e", 5), order(6, None, 6), mode=LoadMode.BLUE_GREEN)
-    assert shop.spark_rows() == [(5, "e", 5), (6, None, 6)]
+    assert shop.rows() == [(5, "e", 5), (6, None, 6)]
     shop.land_rows(order(4, "late", 4), order(6, None, 6), order(7, "g", 7), **BY_SEEN)
     assert shop.land(shop.chunk([]), **BY_SEEN).outcome is Outcome.RESTED
-    assert shop.spark_rows() == [(5, "e", 5), (6, None, 6), (7, "g", 7)]
+    assert shop.rows() == [(5, "e", 5), (6, None, 6), (7, "g", 7)]
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_a_mode_lands_once(strict: Workshop, spark: SparkSession, mode: LoadMode
         assert land(request, strict.spark).outcome is Outcome.WRITTEN
     assert land(request, strict.spark).outcome is Outcome.REPLAYED
     kept = [] if mode in (LoadMode.TRUNCATE, LoadMode.BLUE_GREEN) else [(1,), (2,)]
-    assert strict.spark_rows("id") == [*kept, (3,)]
+    assert strict.rows("id") == [*kept, (3,)]
     assert isinstance(strict.target, NamedTarget)
     assert [row.tableName for row in spark.sql("SHOW TABLES IN strict").collect()] == ["orders"]
 
@@ -92,7 +92,7 @@ def test_an_upsert_comes_to_what_a_merge_comes_to_and_leaves_the_layout(
     many = [order(key, "many", 7) for key in range(5, 105)]
     assert strict.land_rows(*many).tally == Tally(read=100, staged=100)
     expected = [(1, "a", 5), (2, "a", 5), (3, "tied", 5), (4, "d", 6), *((key, "many", 7) for key in range(5, 105))]
-    assert strict.spark_rows() == sorted(expected, key=repr)
+    assert strict.rows() == sorted(expected, key=repr)
     assert strict.land_rows(*many).outcome is Outcome.RESTED
     after = spark.sql(f"DESCRIBE DETAIL {sql_name(strict.target)}").collect()[0]
     told = ("id", "partitionColumns", "clusteringColumns", "properties")
@@ -104,7 +104,7 @@ def test_a_key_that_bounds_nothing_has_all_of_the_table_written_and_loses_no_row
     strict.options |= {**BY_ID, "layout": LAYOUTS["clustered"]}
     strict.land(strict.chunk([order(1), order(2)], schema=schema))
     strict.land(strict.chunk([order(2, "changed", 2), order(3)], schema=schema))
-    assert strict.spark_rows() == [(1.0, "new", 1), (2.0, "changed", 2), (3.0, "new", 1)]
+    assert strict.rows() == [(1.0, "new", 1), (2.0, "changed", 2), (3.0, "new", 1)]
 
 
 def test_columns_and_fields_of_records_come_and_become_wider(strict: Workshop) -> None:
@@ -145,7 +145,7 @@ def test_what_others_do_between_a_look_and_the_write_is_not_undone(
 
     monkeypatch.setattr(lander, "passing", rival)
     strict.land_rows(*(order(key, "ours", 5) for key in range(0, 150, 2)))
-    found = {key: note for key, note, _ in strict.spark_rows()}
+    found = {key: note for key, note, _ in strict.rows()}
     assert 50 in found, "it was staged, and so it is new"
     assert (found[51], found[52], found[54], found[55]) == ("theirs", "theirs", "ours", "new")
     assert len(found) == 100 + 25

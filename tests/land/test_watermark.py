@@ -42,7 +42,7 @@ def test_what_is_newer_or_ties_lands_once_and_what_is_late_is_counted(anywhere: 
     assert landed.tally == Tally(read=6, staged=3, filtered=1, deduplicated=2)
     assert landed.tally.is_balanced
     assert landed.unmarked == 1
-    assert anywhere.spark_rows("id") == [(1,), (2,), (3,), (4,), (5,), (7,)]
+    assert anywhere.rows("id") == [(1,), (2,), (3,), (4,), (5,), (7,)]
     assert land(request, anywhere.spark).outcome is Outcome.REPLAYED
     assert anywhere.land_rows(order(5, seen=11), order(7, seen=None)).outcome is Outcome.RESTED
     assert anywhere.target
@@ -50,7 +50,7 @@ def test_what_is_newer_or_ties_lands_once_and_what_is_late_is_counted(anywhere: 
     assert greatest("orders", anywhere.target, "seen", anywhere.spark) == 5
     again = anywhere.land_rows(order(1, seen=5), *rows)
     assert again.tally == Tally(read=7, staged=4, deduplicated=3), "what was taken out of the table comes again"
-    assert anywhere.spark_rows("id") == [(number,) for number in range(1, 8)]
+    assert anywhere.rows("id") == [(number,) for number in range(1, 8)]
     assert anywhere.land(anywhere.chunk([])).outcome is Outcome.RESTED
 
 
@@ -126,7 +126,7 @@ def test_every_kind_is_measured_alike_by_spark(tmp_path: Path, spark: SparkSessi
         second = [*first, {"id": 90, "seen": top}, {"id": 91, "seen": above}]
         landed = workshop.land(workshop.chunk(second, schema=schema, cursor=None))
         assert landed.tally.staged == 2, kind
-        assert workshop.spark_rows("id")[-2:] == [(90,), (91,)]
+        assert workshop.rows("id")[-2:] == [(90,), (91,)]
     # The last of them is a float: what is no number was told by content of its key, and neither raised the mark.
     assert landed.tally == Tally(read=5, staged=2, deduplicated=3)
 

@@ -28,7 +28,8 @@ def can_adopt(request: LandRequest, agreement: Agreement, standing: Standing | N
     files = [file for chunk in request.chunks for file in chunk.files]
     return (
         can_adopt_build(request, agreement, standing)
-        and request.mode in (LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK)
+        and request.mirror is None
+        and request.mode in (LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK, LoadMode.TRUNCATE)
         and request.root.rstrip("/") in roots
         and all(_fits(chunk, agreement.schema) for chunk in request.chunks)
         and all(_PLAIN_PATH.fullmatch(file.path) for file in files)
@@ -42,6 +43,7 @@ def can_adopt_build(request: LandRequest, agreement: Agreement, standing: Standi
         folder_of(request.target) is not None
         and request.may_adopt
         and (standing is None or _is_plain(standing, agreement))
+        and not (standing and _replaces_rows(request.mode) and _is_append_only(standing))
         and not needs_mapped_names(agreement.schema)
     )
 
@@ -58,6 +60,15 @@ def _is_plain(standing: Standing, agreement: Agreement) -> bool:
         and standing.features <= _UNDERSTOOD
         and all(field.is_nullable for field in standing.schema.fields)
     )
+
+
+def _replaces_rows(mode: LoadMode) -> bool:
+    return mode in (LoadMode.TRUNCATE, LoadMode.BLUE_GREEN)
+
+
+def _is_append_only(standing: Standing) -> bool:
+    """Whether rows of the table stay for good: Spark says so clearly, and delta-rs as if another writer were first."""
+    return dict(standing.layout.properties).get("delta.appendOnly", "false") != "false"
 
 
 def _fits(chunk: StagedChunk, schema: Struct) -> bool:

@@ -48,7 +48,7 @@ class RustTable:
             return commits_of(handle, limit=count) if handle is not None and count > 0 else ()
 
     def adopt(self, recipe: Recipe, actions: Sequence[AddAction], tally: Tally) -> bool:
-        """Add the files to the version that was looked at, or let a build's take the place of all others.
+        """Add the files to the version that was looked at, or let them take the place of all others.
 
         False when that version is no longer the newest.
 
@@ -75,7 +75,7 @@ class RustTable:
         if self._handle is not None:
             self._handle.create_write_transaction(
                 [*actions],
-                mode="overwrite" if recipe.steps.builds else "append",
+                mode="overwrite" if recipe.steps.exchanges else "append",
                 schema=self._handle.schema(),
                 partition_by=[],
                 commit_properties=properties,
