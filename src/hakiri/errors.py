@@ -86,6 +86,8 @@ HakiriError
 │   ├── UnfitForCursor           HK604  a lag or a start of another kind than the cursor
 │   ├── WindowTooSmall           HK605  more chunks than anyone could want
 │   ├── CursorUnreadable         HK606  a stored cursor of another make or type
+│   ├── CursorColumnChanged      HK613  a stored cursor of another column
+│   ├── CursorUnordered          HK615  a cursor that lands in another order than its source's
 │   ├── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
 │   ├── FeatureUnavailable       HK608  a manifest asks for what this release does not carry out
 │   ├── SchemaDrift              HK609  a strict pipeline, and a source with another schema than the table's
@@ -1577,6 +1579,38 @@ class CursorUnreadable(TablePlanError):
 
     def help(self) -> str:
         return f"read the table again from its beginning: `hakiri apply {self.pipeline} --full-refresh`"
+
+
+@dataclass(eq=False, kw_only=True)
+class CursorColumnChanged(TablePlanError):
+    """A stored cursor of another column: read from there by the new one, rows would be lost."""
+
+    code = "HK613"
+    before: str
+    after: str
+    value: str
+
+    def message(self) -> str:
+        return f"{self.subject()} was read up to `{self.before}` = {self.value}, and its cursor is `{self.after}` now"
+
+    def help(self) -> str:
+        again = f"read the table again from its beginning, `hakiri apply {self.pipeline} --full-refresh`"
+        return f'{again}, or put `incremental = "{self.before}"` back; a renamed column is declared by `renamed`'
+
+
+@dataclass(eq=False, kw_only=True)
+class CursorUnordered(TablePlanError):
+    """A cursor whose values sort otherwise at the source than in the table: newer rows would be taken for older."""
+
+    code = "HK615"
+    column: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.column}` cannot be the cursor of {self.subject()}: {self.reason}"
+
+    def help(self) -> str:
+        return "declare its type in `columns` (`decimal(38,9)` for a numeric), cast it in a `query`, or name another"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from connect_servers import ConnectServer
 from hakiri.catalog.delta.spark import SparkDeltaCatalog
 from hakiri.errors import SecondWriter
 from hakiri.model.ledger import Pipeline
+from small_queries import FOR_SMALL_QUERIES
 
 ROUND = """
 import sys
@@ -50,7 +52,7 @@ print("counts", [(each.done, each.running, each.rows) for each in first.progress
 """
 
 WRITER = """
-import sys
+import json, sys
 from pathlib import Path
 from hakiri.catalog.delta.spark import SparkDeltaCatalog
 from hakiri.engine.session import open_session
@@ -58,8 +60,9 @@ from hakiri.engine.settings import EngineSettings
 from hakiri.model.ledger import Pipeline
 from hakiri.model.session import SessionKind
 
-folder, logs = sys.argv[1:]
-spark = open_session(EngineSettings(kind=SessionKind.LOCAL, memory="1g", archive=False, log_dir=Path(logs)))
+folder, logs, conf = sys.argv[1:]
+settings = EngineSettings(kind=SessionKind.LOCAL, memory="1g", archive=False, log_dir=Path(logs), conf=json.loads(conf))
+spark = open_session(settings)
 spark.sql(f"CREATE SCHEMA held LOCATION '{folder}'")
 SparkDeltaCatalog(spark, "held").register(Pipeline("theirs"))
 print(spark.conf.get("spark.app.id"), flush=True)
@@ -94,7 +97,7 @@ def test_a_round_of_work_goes_through_a_spark_connect_session(connect: ConnectSe
 def held(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     """A catalog's folder that another JVM writes, and the name of its application."""
     folder = tmp_path / "held.db"
-    command = [sys.executable, "-c", WRITER, str(folder), str(tmp_path / "logs")]
+    command = [sys.executable, "-c", WRITER, str(folder), str(tmp_path / "logs"), json.dumps(FOR_SMALL_QUERIES)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdin
         assert writer.stdout

@@ -9,6 +9,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from connect_servers import ConnectServer
+
 REPO = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -45,7 +47,8 @@ def alike(text: str) -> str:
     return "\n".join([*told, *(line for line in lines if not line.startswith("TIME"))])
 
 
-def test_the_tour_runs_and_prints_what_the_readme_shows(tmp_path: Path) -> None:
+def test_the_tour_runs_and_prints_what_the_readme_shows(tmp_path: Path, connect: ConnectServer) -> None:
+    """The first apply starts a Spark of its own, as it does for a reader; the others find one running."""
     for name in ("manifests", "fixtures", "pyproject.toml", "README.md", "src"):
         source = REPO / name
         if source.is_dir():
@@ -63,3 +66,5 @@ def test_the_tour_runs_and_prints_what_the_readme_shows(tmp_path: Path) -> None:
             ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
         assert alike(ended.stdout + ended.stderr) == alike(shown), command
+        if command.startswith("uv run hakiri apply"):
+            environment["SPARK_REMOTE"] = connect.address

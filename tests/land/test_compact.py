@@ -167,7 +167,7 @@ def test_what_only_upkeep_came_after_is_still_the_last_landing(spark_workshop: W
     assert spark_workshop.land_rows(*rows, repeats_last=True).outcome is Outcome.RESTED
     assert spark_workshop.version() == 1
     DeltaTable(spark_workshop.root).delete("id = 1")
-    assert spark_workshop.land_rows(*rows, repeats_last=True).outcome is Outcome.WRITTEN
+    assert spark_workshop.land_rows(*rows, repeats_last=True).outcome is Outcome.ADOPTED
     assert [row[0] for row in spark_workshop.rows()] == [0, 1, 2]
 
 

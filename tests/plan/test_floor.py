@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from hakiri.errors import (
+    CursorColumnChanged,
     CursorColumnMissing,
+    CursorUnordered,
     CursorUnreadable,
     HakiriError,
     NoWindowForCursor,
@@ -19,6 +21,7 @@ from hakiri.errors import (
     render,
 )
 from hakiri.model.chunk import TableKey
+from hakiri.model.cursor import CursorColumn, StoredCursor, is_ahead, to_text
 from hakiri.model.ledger import Cursor
 from hakiri.model.source import BackfillHint, CursorKind, RateBudget
 from hakiri.plan.floor import floor_of
@@ -115,8 +118,48 @@ def test_a_cursor_of_another_make_is_not_guessed_at(text: str) -> None:
     ("kind", "value"), [("timestamp", 5), ("bigint", NOW), ("date", NOW), ("timestamp_ntz", date(2026, 1, 1))]
 )
 def test_a_cursor_of_another_column_is_not_compared_with_this_one(kind: str, value: Any) -> None:
-    with pytest.raises(CursorUnreadable, match=f"but `cursor` is {kind}"):
+    with pytest.raises(CursorUnreadable, match=f"and `cursor` is {kind} now"):
         make_plan([facts_of(kind=kind, cursor=stored(value), survey=survey_of([]))])
+
+
+def test_a_cursor_goes_on_only_by_its_own_column() -> None:
+    other = Cursor(TableKey("shop", "orders"), to_text(StoredCursor(5, CursorColumn("seen", "bigint"))), 1, NOW)
+    with pytest.raises(CursorColumnChanged, match="up to `seen` = 5, and its cursor is `cursor` now"):
+        make_plan([facts_of(cursor=other, survey=survey_of([]))])
+    renamed = spec_of(tables=[{"name": "orders", "renamed": {"cursor": "seen"}}])
+    facts = facts_of(renamed, cursor=other, survey=survey_of([]))
+    assert floor_of(facts, facts.tables[0]) == 5
+
+
+def test_a_cursor_that_lands_in_another_order_is_refused_where_its_order_matters() -> None:
+    with pytest.raises(CursorUnordered, match=r"cannot be the cursor of .*: it sorts otherwise"):
+        make_plan([facts_of(unordered="it sorts otherwise", survey=survey_of([]))])
+    whole = spec_of(load={"mode": "truncate"})
+    assert make_plan([facts_of(whole, unordered="it sorts otherwise", survey=survey_of([]))]).has_work
+
+
+@pytest.mark.parametrize(
+    ("value", "is_so"),
+    [
+        (NOW + timedelta(seconds=1), True),
+        (NOW, False),
+        (NOW.replace(tzinfo=None) + timedelta(hours=14), False),
+        (NOW.replace(tzinfo=None) + timedelta(hours=15), True),
+        (NOW.date(), False),
+        (NOW.date() + timedelta(days=1), True),
+        (5, False),
+        (None, False),
+    ],
+)
+def test_a_time_is_ahead_in_whatever_zone_it_is_meant(value: Any, is_so: bool) -> None:
+    assert is_ahead(value, NOW) is is_so
+
+
+def test_a_top_in_the_future_is_said() -> None:
+    top = NOW + timedelta(days=900)
+    plan = make_plan([facts_of(kind="timestamp", survey=survey_of(rows_of([NOW, top])), is_ahead=True)])
+    (said,) = (one.text for one in plan.pipelines[0].tables[0].cautions if one.kind == "future-cursor")
+    assert top.replace(tzinfo=None).isoformat() in said
 
 
 def test_a_knob_tells_who_set_it() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
+from hakiri.model.cursor import CursorColumn, StoredCursor, to_text
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import OneFile, PageToken, WholeTable
@@ -18,7 +19,7 @@ from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.floor import floor_of
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
-from hakiri.plan.reading import cursor_from_text, cursor_to_text, from_json
+from hakiri.plan.reading import cursor_from_text, from_json
 from hakiri.plan.rounds import History, chunk_name, cursor_after, round_of
 from plan.world import (
     NOW,
@@ -146,6 +147,10 @@ def test_planning_again_after_any_part_is_done_plans_nothing_twice(values: list[
         assert counts.pending + counts.running + counts.staged + counts.landed == len(first)
 
 
+SEEN = CursorColumn("cursor", "bigint")
+KEPT = to_text(StoredCursor(3, SEEN))
+
+
 def planned(**table: Any) -> PipelinePlan:
     spec = table.pop("spec", None)
     return make_plan([facts_of(spec, **table)]).pipelines[0]
@@ -160,7 +165,7 @@ def test_a_cursor_moves_when_the_last_chunk_of_its_round_lands() -> None:
     known = [state_of(chunk, ChunkStatus.DONE) for chunk in first]
     assert len(first) > 2
     assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(first[1:]), "") == ""
-    assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(first), "") == cursor_to_text(19)
+    assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(first), "") == to_text(StoredCursor(19, SEEN))
 
 
 def test_a_cursor_is_where_the_source_stood_before_the_first_read() -> None:
@@ -172,7 +177,7 @@ def test_a_cursor_is_where_the_source_stood_before_the_first_read() -> None:
 def test_a_page_token_is_where_its_chunk_ended() -> None:
     hint = BackfillHint(CursorKind.OPAQUE_TOKEN, safe_parallelism=1)
     first = one_round(Survey((Piece(PageToken()),)), hint=hint)
-    brought = cursor_to_text("next")
+    brought = to_text(StoredCursor("next"))
     known = [state_of(chunk, ChunkStatus.DONE, cursor=brought) for chunk in first]
     assert cursor_after(CursorKind.OPAQUE_TOKEN, known, landed_keys(first), "") == brought
 
@@ -189,7 +194,7 @@ def test_a_rewound_chunk_opens_its_table_again_and_leaves_the_cursor() -> None:
     assert (plan.tables[0].phase, plan.tables[0].counts.pending) == (Phase.BACKFILLING, 1)
     assert plan.move is not None
     assert plan.move.verb == "gap detected"
-    assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(first), cursor_to_text(3)) == cursor_to_text(3)
+    assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(first), KEPT) == KEPT
 
 
 def test_a_failed_chunk_holds_the_next_round_back() -> None:
@@ -335,7 +340,8 @@ def test_a_history_counts_each_chunk_by_its_latest_generation() -> None:
 
 
 def test_a_stored_cursor_comes_back_as_it_was() -> None:
-    assert cursor_from_text(TABLE, cursor_to_text(NOW)) == NOW
+    for cursor in (StoredCursor(NOW), StoredCursor(NOW, SEEN)):
+        assert cursor_from_text(TABLE, to_text(cursor)) == cursor
     assert cursor_from_text(TABLE, "") is None
 
 

@@ -12,12 +12,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Seal, TableKey
+from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.key import Key, KeyValue
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import KeyRange, Partition, Span, WholeTable, cut
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts
-from hakiri.plan.reading import Reading, cursor_to_text, from_json
+from hakiri.plan.reading import Reading, from_json
 from hakiri.spec.pipeline import PipelineSpec
 
 UNTIMED = settings(deadline=None)  # a busy machine is no failure
@@ -111,7 +112,7 @@ def facts_of(
 
 
 def stored(value: KeyValue, landing: int = 1) -> Cursor:
-    return Cursor(TableKey("shop", "orders"), cursor_to_text(value), landing, NOW)
+    return Cursor(TableKey("shop", "orders"), to_text(StoredCursor(value)), landing, NOW)
 
 
 def state_of(chunk: Chunk, status: ChunkStatus = ChunkStatus.PENDING, *, rows: int = 0, cursor: str = "") -> ChunkState:

@@ -44,7 +44,7 @@ def test_the_cursor_stays_where_it_was_until_all_else_is_recorded(shop: Shop, ve
     with shop.lander() as lander:
         lander.settle()
         lander.land(is_last=True)
-    assert shop.landed() == ([LandingStatus.LANDED], '["int","2"]')
+    assert shop.landed() == ([LandingStatus.LANDED], '{"column":"id","type":"bigint","value":["int","2"]}')
     assert DeltaTable(shop.table).version() == 0
 
 

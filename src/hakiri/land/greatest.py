@@ -1,6 +1,7 @@
 """The greatest value of a column is what the table holds, whichever engine can read it; no value is not a value.
 
-NaN would be greater than any number to come, and infinity is: neither can be a watermark, and both count as none.
+NaN would be greater than any number to come, and infinity is; from 2**53 on a double skips whole numbers. None of them
+can be a watermark, and all count as no value, as they do for a cursor.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from hakiri.land.sql import column
 from hakiri.land.staged_files import reading
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.land.types import Field, Struct, Type, from_delta, is_real
+from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import StagedFile
 
@@ -35,7 +37,7 @@ GREATEST = "SELECT MAX({mark}) AS greatest FROM {table} AS t"
 
 ANY_ROW = "SELECT 1 FROM {table} LIMIT 1"
 
-_FINITE = "CASE WHEN ABS({value}) < CAST('infinity' AS DOUBLE) THEN {value} END"
+_FINITE = f"CASE WHEN ABS({{value}}) <= CAST({EXACT_REAL} AS DOUBLE) THEN {{value}} END"
 
 
 def greatest(
@@ -84,7 +86,7 @@ def _count(table: str, system: Any, folder: str, file: StagedFile, wanted: str) 
 
 
 def _empty(values: pa.ChunkedArray) -> int:
-    counted = pc.is_finite(values) if pa.types.is_floating(values.type) else pc.is_valid(values)
+    counted = pc.less_equal(pc.abs(values), EXACT_REAL) if pa.types.is_floating(values.type) else pc.is_valid(values)
     return len(values) - (pc.sum(counted).as_py() or 0)
 
 

@@ -40,6 +40,8 @@ class TableSchema:
     columns: pa.Schema
     """Names and types in the source's order; what a connector notes in field metadata is for itself alone."""
     primary_key: tuple[str, ...] = ()
+    unordered: str = ""
+    """Why the cursor's values sort otherwise at the source than they do as `columns` has them; empty where not so."""
 
     @property
     def name(self) -> str:

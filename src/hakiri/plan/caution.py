@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hakiri.model.chunk import ChunkStatus
+from hakiri.model.cursor import CursorType, shown
 from hakiri.model.renamed import present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.span import OneFile
 from hakiri.plan.chunking import Portion
 from hakiri.plan.drift import SchemaChange
 from hakiri.plan.facts import PipelineFacts, TableFacts
-from hakiri.plan.floor import Axis, axis_of
+from hakiri.plan.floor import type_of_cursor
 from hakiri.plan.rounds import History
 from hakiri.plan.sizing import Target
 from hakiri.spec.load import LoadMode
@@ -27,6 +28,7 @@ class CautionKind(StrEnum):
     PARALLELISM = "parallelism"
     NO_CURSOR = "no-cursor"
     NUMERIC_CURSOR = "numeric-cursor"
+    FUTURE_CURSOR = "future-cursor"
     NO_KEY = "no-key"
     SNAPSHOT_NEEDED = "snapshot-needed"
     SKEW = "skew"
@@ -84,8 +86,8 @@ def _parallelism(pipeline: PipelineFacts) -> Cautions:
 def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
     if pipeline.cursor_kind in {CursorKind.OPAQUE_TOKEN, CursorKind.SNAPSHOT_ID}:
         return
-    axis = axis_of(pipeline, table)
-    if axis is None:
+    line = type_of_cursor(pipeline, table)
+    if line is None:
         unused = [
             f"`backfill.{knob}`"
             for knob in ("window", "start_from")
@@ -97,12 +99,15 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
         if unused or not is_expected:
             yield CautionKind.NO_CURSOR, f"no cursor is declared: every run reads the whole table{means}"
         return
-    if axis in {Axis.WHOLE, Axis.DECIMAL, Axis.REAL}:
+    if line.is_number:
         yield (
             CautionKind.NUMERIC_CURSOR,
             "a number has no lag: a row committed after a higher number was read is missed",
         )
-    if axis is Axis.OTHER and pipeline.load(table).mode is LoadMode.INCREMENTAL_WATERMARK:
+    if table.is_ahead and table.survey and table.survey.high is not None:
+        top = f"the greatest value of the cursor, {shown(table.survey.high)}, lies in the future"
+        yield CautionKind.FUTURE_CURSOR, f"{top}: rows that come before it is reached are not read"
+    if line is CursorType.OTHER and pipeline.load(table).mode is LoadMode.INCREMENTAL_WATERMARK:
         yield CautionKind.NO_CURSOR, "a text has another order at each source: every run reads the whole table"
     key = table.primary_key or pipeline.load(table).upsert_key
     if not key and not pipeline.is_replacing(table):

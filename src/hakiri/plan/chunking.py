@@ -11,6 +11,7 @@ from typing import assert_never
 
 from hakiri.errors import WindowTooSmall
 from hakiri.model.chunk import TableKey
+from hakiri.model.cursor import CursorColumn
 from hakiri.model.key import KeyValue
 from hakiri.model.source import CursorKind, Piece, Survey
 from hakiri.model.span import KeyRange, OneFile, Partition, WholeTable
@@ -29,7 +30,7 @@ class Cut:
     table: TableKey
     kind: CursorKind
     target: Target
-    column: str | None = None
+    column: CursorColumn | None = None
     window: timedelta | None = None
 
 
@@ -46,7 +47,7 @@ def portions(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Portion,
     """The portions of one round, in order of dispatch. Raises WindowTooSmall."""
     reach = _reach(survey, cut)
     return tuple(
-        Portion(_reading(piece, since, reach), piece.rows, piece.bytes) for piece in _pieces(survey, cut, since)
+        Portion(_reading(piece, cut, since, reach), piece.rows, piece.bytes) for piece in _pieces(survey, cut, since)
     )
 
 
@@ -69,7 +70,7 @@ def _pieces(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Piece, ..
 def _ranges(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Piece, ...]:
     is_of_files = any(isinstance(piece.span, OneFile) for piece in survey.pieces)
     if cut.column and cut.window and _is_time(survey.low) and _is_time(survey.high) and not is_of_files:
-        return _windows(survey, cut, cut.column, cut.window, _later(survey.low, since))
+        return _windows(survey, cut, cut.column.name, cut.window, _later(survey.low, since))
     if survey.needs_one_snapshot and len(survey.pieces) > 1:
         # Such pieces fit together only while one pin lasts, and a round may outlive the run that planned it.
         return (Piece(WholeTable(), survey.rows, survey.bytes),)
@@ -107,9 +108,11 @@ def _within(keys: PartitionKeys | None, piece: Piece) -> Piece:
     return Piece(Partition(keys, piece.span), piece.rows, piece.bytes)
 
 
-def _reading(piece: Piece, since: KeyValue | None, reach: KeyValue | None) -> Reading:
+def _reading(piece: Piece, cut: Cut, since: KeyValue | None, reach: KeyValue | None) -> Reading:
     # A file that has not been read yet is read whole: what is new in it need not be late in time.
-    return Reading(piece.span) if isinstance(piece.span, OneFile) else Reading(piece.span, since, reach)
+    return (
+        Reading(piece.span) if isinstance(piece.span, OneFile) else Reading(piece.span, since, reach, column=cut.column)
+    )
 
 
 def _reach(survey: Survey, cut: Cut) -> KeyValue | None:

@@ -60,6 +60,10 @@ class TableFacts:
     """Every chunk the catalog has for the table, archived ones too."""
     landed: frozenset[ChunkKey] = frozenset()
     """Every chunk that a finished landing named, also where the catalog knows no more of it than that."""
+    unordered: str = ""
+    """Why the cursor's order at the source is not that of what lands; empty where it is."""
+    is_ahead: bool = False
+    """Whether the greatest cursor value that the survey found lies in the future."""
     survey: Survey | None = None
     """A look at the source from `floor.floor_of` on; None where nobody looked, because chunks are still open."""
     is_full_refresh: bool = False

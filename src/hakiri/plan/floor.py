@@ -5,31 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from enum import Enum, auto
 
-from hakiri.errors import CursorColumnMissing, CursorUnreadable, UnfitForCursor, WatermarkUnfit
+from hakiri.errors import (
+    CursorColumnChanged,
+    CursorColumnMissing,
+    CursorUnordered,
+    CursorUnreadable,
+    UnfitForCursor,
+    WatermarkUnfit,
+)
 from hakiri.model.chunk import TableKey
+from hakiri.model.cursor import CursorColumn, CursorType, shown
 from hakiri.model.key import KeyValue
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.modes import cursor_of_table, watermark_of
 from hakiri.plan.reading import cursor_from_text
 from hakiri.spec.faults import guess
-
-
-class Axis(Enum):
-    """What kind of line a cursor's values lie on."""
-
-    INSTANT = auto()
-    LOCAL_TIME = auto()
-    DAY = auto()
-    WHOLE = auto()
-    DECIMAL = auto()
-    REAL = auto()
-    OTHER = auto()
-
-    @property
-    def is_time(self) -> bool:
-        return self in {Axis.INSTANT, Axis.LOCAL_TIME, Axis.DAY}
 
 
 def floor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
@@ -51,26 +42,33 @@ def floor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
 def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     """Where the last read came to: the cursor the catalog has, or what the table holds where that decides.
 
-    Raises WatermarkUnfit, and CursorUnreadable, also where it was of another column's type.
+    Raises WatermarkUnfit, CursorColumnChanged, and CursorUnreadable where the column has become one of another type.
     """
     if watermark_of(pipeline.spec, table.spec, pipeline.cursor_kind) is not None:
-        value = _watermark(pipeline, table)
+        value, before = _watermark(pipeline, table), None
     elif table.cursor is None:
         return None
     else:
-        value = cursor_from_text(TableKey(pipeline.spec.id, table.spec.name), table.cursor.value)
-    axis = axis_of(pipeline, table)
-    if value is None or axis is None or _lies_on(axis, value):
+        stored = cursor_from_text(TableKey(pipeline.spec.id, table.spec.name), table.cursor.value)
+        value, before = (stored.value, stored.column) if stored else (None, None)
+    kind, column = type_of_cursor(pipeline, table), cursor_column(pipeline, table)
+    if value is None or kind is None or column is None:
         return value
-    column = cursor_column(pipeline, table) or ""
-    reason = f"is a {type(value).__name__}, but `{column}` is {_type_of(table, column)}"
+    if before is not None and before.name not in (column, table.spec.renamed.get(column)):
+        raise CursorColumnChanged(
+            pipeline=pipeline.spec.id, table=table.spec.name, before=before.name, after=column, value=shown(value)
+        )
+    if kind.holds(value):
+        return value
+    was = before.type if before else f"a {type(value).__name__}"
+    reason = f"({shown(value)}) is {was}, and `{column}` is {_type_of(table, column)} now"
     raise CursorUnreadable(pipeline=pipeline.spec.id, table=table.spec.name, reason=reason)
 
 
 def cursor_column(pipeline: PipelineFacts, table: TableFacts) -> str | None:
     """The column that tells what is new; None where there is none, or where progress is not a column at all.
 
-    Raises CursorColumnMissing.
+    Raises CursorColumnMissing, and CursorUnordered where its order at the source is not that of what lands.
     """
     column = cursor_of_table(pipeline.spec, table.spec, pipeline.cursor_kind)
     names = tuple(one.name for one in table.columns)
@@ -78,22 +76,30 @@ def cursor_column(pipeline: PipelineFacts, table: TableFacts) -> str | None:
         raise CursorColumnMissing(
             pipeline=pipeline.spec.id, table=table.spec.name, column=column, known=names, guess=guess(column, names)
         )
+    if column is not None and table.unordered and not pipeline.is_replacing(table):
+        raise CursorUnordered(pipeline=pipeline.spec.id, table=table.spec.name, column=column, reason=table.unordered)
     return column
 
 
-def axis_of(pipeline: PipelineFacts, table: TableFacts) -> Axis | None:
+def described_cursor(pipeline: PipelineFacts, table: TableFacts) -> CursorColumn | None:
+    """The same column with the type that its source describes. Raises what `cursor_column` raises."""
+    column = cursor_column(pipeline, table)
+    return None if column is None else CursorColumn(column, _type_of(table, column))
+
+
+def type_of_cursor(pipeline: PipelineFacts, table: TableFacts) -> CursorType | None:
     """The line the cursor's values lie on; None without a cursor column."""
     column = cursor_column(pipeline, table)
-    return None if column is None else _AXES.get(_type_of(table, column).partition("(")[0], Axis.OTHER)
+    return None if column is None else CursorType.of(_type_of(table, column))
 
 
 def lag_of(pipeline: PipelineFacts, table: TableFacts) -> timedelta:
     """How far the next read goes back behind the cursor. Raises UnfitForCursor where the cursor is no time."""
     incremental = pipeline.incremental(table)
-    axis = axis_of(pipeline, table)
-    if incremental is None or axis is None or not incremental.lag:
+    line = type_of_cursor(pipeline, table)
+    if incremental is None or line is None or not incremental.lag:
         return timedelta()
-    if not axis.is_time:
+    if not line.is_time:
         raise _unfit(pipeline, table, "incremental.lag", "a length of time")
     return incremental.lag
 
@@ -105,32 +111,24 @@ def _watermark(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     """
     column = cursor_column(pipeline, table) or ""
     kind = _type_of(table, column)
-    if axis_of(pipeline, table) is Axis.OTHER and kind != "string":
+    if type_of_cursor(pipeline, table) is CursorType.OTHER and kind != "string":
         reason = f"it is {kind}, which has no order that the source and the table share"
         raise WatermarkUnfit(pipeline=pipeline.spec.id, table=table.spec.name, column=column, reason=reason)
     return None if kind == "string" else table.watermark
 
 
-def _lies_on(axis: Axis, value: KeyValue) -> bool:
-    if axis is Axis.OTHER:
-        return True
-    if axis is Axis.DAY:
-        return isinstance(value, date) and not isinstance(value, datetime)
-    return isinstance(value, datetime if axis.is_time else int | float | Decimal)
-
-
 def _start(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     start = pipeline.spec.backfill.start_from
-    axis = axis_of(pipeline, table)
-    if start is None or axis is None:
+    line = type_of_cursor(pipeline, table)
+    if start is None or line is None:
         return None
     if isinstance(start, datetime):
-        if axis not in _INSTANT_TO:
+        if line not in _INSTANT_TO:
             raise _unfit(pipeline, table, "backfill.start_from", "a time")
-        return _INSTANT_TO[axis](start)
-    if axis not in _NUMBER_TO:
+        return _INSTANT_TO[line](start)
+    if line not in _NUMBER_TO:
         raise _unfit(pipeline, table, "backfill.start_from", "a number")
-    return _NUMBER_TO[axis](start)
+    return _NUMBER_TO[line](start)
 
 
 def _lowered(value: KeyValue, lag: timedelta) -> KeyValue:
@@ -161,17 +159,13 @@ def _type_of(table: TableFacts, column: str) -> str:
     return next(one.type for one in table.columns if one.name == column)
 
 
-_AXES = {
-    "timestamp": Axis.INSTANT,
-    "timestamp_ntz": Axis.LOCAL_TIME,
-    "date": Axis.DAY,
-    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), Axis.WHOLE),
-    "decimal": Axis.DECIMAL,
-    **dict.fromkeys(("float", "double"), Axis.REAL),
+_INSTANT_TO: dict[CursorType, Callable[[datetime], KeyValue]] = {
+    CursorType.INSTANT: lambda start: start.astimezone(UTC),
+    CursorType.LOCAL_TIME: lambda start: start.astimezone(UTC).replace(tzinfo=None),
+    CursorType.DAY: lambda start: start.astimezone(UTC).date(),
 }
-_INSTANT_TO: dict[Axis, Callable[[datetime], KeyValue]] = {
-    Axis.INSTANT: lambda start: start.astimezone(UTC),
-    Axis.LOCAL_TIME: lambda start: start.astimezone(UTC).replace(tzinfo=None),
-    Axis.DAY: lambda start: start.astimezone(UTC).date(),
+_NUMBER_TO: dict[CursorType, Callable[[int], KeyValue]] = {
+    CursorType.WHOLE: int,
+    CursorType.DECIMAL: Decimal,
+    CursorType.REAL: float,
 }
-_NUMBER_TO: dict[Axis, Callable[[int], KeyValue]] = {Axis.WHOLE: int, Axis.DECIMAL: Decimal, Axis.REAL: float}

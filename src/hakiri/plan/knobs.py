@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from hakiri.errors import NoWindowForCursor
 from hakiri.model.source import CursorKind, RateBudget
 from hakiri.plan.facts import PipelineFacts, TableFacts
-from hakiri.plan.floor import axis_of, cursor_column
+from hakiri.plan.floor import cursor_column, type_of_cursor
 
 T = TypeVar("T")
 
@@ -69,8 +69,8 @@ def window_for(pipeline: PipelineFacts, table: TableFacts) -> timedelta | None:
 
     Raises NoWindowForCursor when the manifest asks for a window along a cursor that is no time.
     """
-    axis = axis_of(pipeline, table)
-    if axis is None or axis.is_time:
+    line = type_of_cursor(pipeline, table)
+    if line is None or line.is_time:
         return pipeline.spec.backfill.window or pipeline.hint.natural_window
     if pipeline.spec.backfill.window is None:
         return None

@@ -18,7 +18,7 @@ from hakiri.plan.caution import cautions
 from hakiri.plan.chunking import Cut, Portion, portions
 from hakiri.plan.drift import schema_changes
 from hakiri.plan.facts import PipelineFacts, TableFacts
-from hakiri.plan.floor import cursor_column, cursor_of, floor_of, lag_of
+from hakiri.plan.floor import cursor_column, cursor_of, described_cursor, floor_of, lag_of
 from hakiri.plan.knobs import Knobs, knobs_of, window_for
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
 from hakiri.plan.reading import from_json, to_json, window_of
@@ -67,7 +67,7 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
         table=key,
         kind=pipeline.cursor_kind,
         target=target_for(table.survey, knobs.parallelism.value) if table.survey else Target(),
-        column=cursor_column(pipeline, table),
+        column=described_cursor(pipeline, table),
         window=window_for(pipeline, table),
     )
     since = floor_of(pipeline, table)
@@ -81,7 +81,9 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
         table=key,
         phase=_phase(table, history),
         load_mode=pipeline.load(table).mode,
-        progression=Progression(cut.column, lag_of(pipeline, table), since, fresh[0].reading.reach if fresh else None),
+        progression=Progression(
+            cursor_column(pipeline, table), lag_of(pipeline, table), since, fresh[0].reading.reach if fresh else None
+        ),
         chunks=tuple(_chunk(portion, cut, history, place, slot) for slot, portion in enumerate(fresh)),
         counts=_counts(history, len(fresh)),
         lacking=_lacking(table, history, fresh),
@@ -165,7 +167,7 @@ def _chunk(portion: Portion, cut: Cut, history: History, place: int, slot: int) 
     chunk = Chunk(
         key=ChunkKey(cut.table.pipeline, cut.table.table, name),
         ordinal=place * _TABLE_STRIDE + slot,
-        window=window_of(portion.reading, cut.column),
+        window=window_of(portion.reading, cut.column.name if cut.column else None),
         predicate=to_json(portion.reading),
     )
     return PlannedChunk(chunk, portion.rows, portion.bytes)

@@ -10,8 +10,10 @@ from math import ceil, floor, isfinite
 from typing import Any
 
 from hakiri.errors import CursorUnreadable
+from hakiri.model import cursor as cursors
 from hakiri.model import span as spans
 from hakiri.model.chunk import Bound, TableKey, Window
+from hakiri.model.cursor import CursorColumn, StoredCursor
 from hakiri.model.instants import to_text
 from hakiri.model.key import KeyValue, from_plain, to_plain
 from hakiri.model.span import KeyRange, Partition, Span
@@ -34,12 +36,15 @@ class Reading:
     """A digest of all files of the round, where it is one of files."""
     asked_by: str = ""
     """Whose wish the full refresh is, where that was said."""
+    column: CursorColumn | None = None
+    """What `since` and `reach` are values of; None where they are none of a column."""
 
 
 def to_json(reading: Reading) -> str:
     """The reading as text, always the same for the same reading: a chunk's `predicate`."""
     plain = {"span": json.loads(spans.to_json(reading.span)), "since": _plain(reading.since)}
-    more = {"replaces": reading.replaces, "among": reading.among, "asked_by": reading.asked_by}
+    column = [reading.column.name, reading.column.type] if reading.column else None
+    more = {"replaces": reading.replaces, "among": reading.among, "asked_by": reading.asked_by, "column": column}
     return _dumps({**plain, "reach": _plain(reading.reach), **{name: value for name, value in more.items() if value}})
 
 
@@ -47,21 +52,23 @@ def from_json(text: str) -> Reading:
     """The reading that `to_json` wrote; ValueError for any other text."""
     match json.loads(text):
         case {"span": dict(span), "since": since, "reach": reach, **rest}:
-            replaces, told = rest.get("replaces") is True, (str(rest.get(name, "")) for name in ("among", "asked_by"))
-            return Reading(spans.from_json(_dumps(span)), _value(since), _value(reach), replaces, *told)
+            return Reading(
+                span=spans.from_json(_dumps(span)),
+                since=_value(since),
+                reach=_value(reach),
+                replaces=rest.get("replaces") is True,
+                among=str(rest.get("among", "")),
+                asked_by=str(rest.get("asked_by", "")),
+                column=_column(rest.get("column")),
+            )
         case _:
             raise ValueError("not a reading")
 
 
-def cursor_to_text(value: KeyValue) -> str:
-    """A cursor value as the catalog keeps it."""
-    return _dumps(to_plain(value))
-
-
-def cursor_from_text(table: TableKey, text: str) -> KeyValue | None:
-    """The value of a stored cursor; None for the empty text. Raises CursorUnreadable."""
+def cursor_from_text(table: TableKey, text: str) -> StoredCursor | None:
+    """A stored cursor; None for the empty text. Raises CursorUnreadable."""
     try:
-        return from_plain(json.loads(text)) if text else None
+        return cursors.from_text(text) if text else None
     except ValueError as cause:
         reason = "is not one this release writes"
         raise CursorUnreadable(pipeline=table.pipeline, table=table.table, reason=reason) from cause
@@ -105,6 +112,10 @@ def _plain(value: KeyValue | None) -> list[str] | None:
 
 def _value(plain: Any) -> KeyValue | None:
     return None if plain is None else from_plain(plain)
+
+
+def _column(plain: Any) -> CursorColumn | None:
+    return None if plain is None else CursorColumn(*map(str, plain))
 
 
 def _dumps(plain: Any) -> str:

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus
+from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.source import CursorKind
-from hakiri.plan.reading import cursor_to_text, from_json
+from hakiri.plan.reading import from_json
 
 _NAME = re.compile(r"([0-9]{4,})-([0-9]{5,})")
 
@@ -112,4 +113,4 @@ def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozense
     if reading.reach is None:
         # A table that was read anew and found empty begins anew, too.
         return "" if reading.replaces else current
-    return cursor_to_text(reading.reach)
+    return to_text(StoredCursor(reading.reach, reading.column))

@@ -15,9 +15,9 @@ from hakiri.extract.provenance import Provenance
 from hakiri.extract.sink import Heeding
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.model.chunk import GONE, Seal
+from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.span import OneFile
 from hakiri.model.staged import Tally
-from hakiri.plan.reading import cursor_to_text
 from hakiri.run.stopping import StopSign
 from hakiri.spec.quality import AnyRowRule
 from hakiri.stage.layout import Attempt
@@ -105,7 +105,7 @@ class Extraction:
 
 
 def _cursor(extracted: Extracted) -> str:
-    return "" if extracted.cursor_high is None else cursor_to_text(extracted.cursor_high)
+    return "" if extracted.cursor_high is None else to_text(StoredCursor(extracted.cursor_high))
 
 
 class _Lookout:

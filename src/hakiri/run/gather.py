@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
@@ -15,6 +16,7 @@ from hakiri.extract.landing_types import landing_schema
 from hakiri.land.staged_types import column_types
 from hakiri.model.change import OP_COLUMN
 from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.cursor import is_ahead
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import LandingStatus, Phase
 from hakiri.model.table import TableSchema
@@ -129,7 +131,13 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
     if feed is not None:
         return TableFacts(spec=table, columns=columns, primary_key=feed.key, produced=_mirrored(feed, schema))
     if reshape is None:
-        return TableFacts(spec=table, columns=columns, primary_key=schema.primary_key, produced=columns)
+        return TableFacts(
+            spec=table,
+            columns=columns,
+            primary_key=schema.primary_key,
+            produced=columns,
+            unordered=schema.unordered,
+        )
     _require_kept(spec, table, reshape)
     bound = landing_schema(reshape.bind(landing), table=table.name)
     produced = tuple(ColumnFact(*one) for one in column_types(bound, table=table.name))
@@ -139,6 +147,7 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
         primary_key=key_after(spec, table, schema.primary_key, reshape, tuple(column.name for column in produced)),
         produced=produced,
         transform=TransformFact(reshape.digest, reshape.sees_all),
+        unordered=schema.unordered,
     )
 
 
@@ -180,7 +189,8 @@ def _marked(pipeline: PipelineFacts, table: TableFacts, watermark: Watermarks | 
 
 
 def _surveyed(pipeline: PipelineFacts, table: TableFacts, connector: Connector, schema: TableSchema) -> TableFacts:
-    return replace(table, survey=connector.survey(schema, since=floor_of(pipeline, table)))
+    survey = connector.survey(schema, since=floor_of(pipeline, table))
+    return replace(table, survey=survey, is_ahead=is_ahead(survey.high, datetime.now(UTC)))
 
 
 def _phase(spec: PipelineSpec, catalog: Catalog | None) -> Phase | None:

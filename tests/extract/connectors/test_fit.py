@@ -247,6 +247,35 @@ def test_a_whole_number_never_changes_in_a_double(number: int | Decimal) -> None
         assert bool(fitted.misfits) == (double is None)
 
 
+DECIMALS = st.tuples(st.integers(1, 38), st.integers(0, 38)).map(lambda one: pa.decimal128(one[0], min(one)))
+NUMBERS = st.one_of(
+    st.from_regex(r"-?[0-9]{1,160}(\.[0-9]{1,60})?(e[+-]?[0-9]{1,3})?", fullmatch=True),
+    st.from_regex(r"-?1?0{20,150}(\.0{0,60})?[0-9]?", fullmatch=True),
+    st.from_regex(r"-?9{1,60}(\.9{1,40})?(e-?[0-9]{1,2})?", fullmatch=True),
+)
+
+
+@settings(deadline=None, max_examples=500)
+@given(NUMBERS, DECIMALS)
+def test_a_number_of_any_length_lands_digit_by_digit_or_is_a_misfit(text: str, kind: pa.DataType) -> None:
+    number = Decimal(text)
+    told = [number] if number != number.to_integral() else [number, int(number)]
+    for fitted in (fit_texts(pa.array([None, text]), kind), *(fit_values([None, one], kind) for one in told)):
+        nothing, found = fitted.array.to_pylist()
+        assert nothing is None
+        assert (1 in fitted.misfits) == (found is None)
+        assert found is None or found == number
+
+
+@settings(deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False), DECIMALS)
+def test_a_double_becomes_the_decimal_that_it_is_written_as_or_is_a_misfit(number: float, kind: pa.DataType) -> None:
+    fitted = fit_array(pa.array([number]), kind)
+    (found,) = fitted.array.to_pylist()
+    assert found is None or found == Decimal(repr(number))
+    assert bool(fitted.misfits) == (found is None)
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

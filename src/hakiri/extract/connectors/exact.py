@@ -14,6 +14,8 @@ from pyarrow import types
 
 _WHOLE = {pa.float32(): 1 << 24, pa.float64(): 1 << 53}
 """Below it, a float holds every whole number."""
+_DIGITS = 38
+"""As many stand in a decimal, on both sides of the point together."""
 _ANY_INTEGER = pa.decimal128(20, 0)
 
 
@@ -48,11 +50,21 @@ def changed(found: pa.Array, array: pa.Array) -> list[int]:
     """Where a cast gave another value than was found."""
     if types.is_floating(array.type):
         return _changed_floats(found, array)
+    if types.is_decimal(array.type) and (types.is_string(found.type) or types.is_floating(found.type)):
+        return _changed_decimals(found.cast(pa.string()), array)
     if types.is_string(found.type) and types.is_integer(array.type):
         return _places(pc.match_substring(found, "x", ignore_case=True))  # Arrow reads 0x10
     if types.is_timestamp(found.type) and types.is_date(array.type):
         return _places(pc.not_equal(array.cast(found.type), found))
     return []
+
+
+def _changed_decimals(texts: pa.Array, array: pa.Array) -> list[int]:
+    """Where a text has more digits than Arrow counts while it reads: it lets them wrap around."""
+    most = _DIGITS - array.type.scale
+    may_wrap = pc.or_(pc.greater(pc.utf8_length(texts), most), pc.match_substring(texts, "e", ignore_case=True))
+    suspects = _places(may_wrap)
+    return [place for place in suspects if Decimal(texts[place].as_py()) != array[place].as_py()]
 
 
 def _changed_floats(found: pa.Array, array: pa.Array) -> list[int]:

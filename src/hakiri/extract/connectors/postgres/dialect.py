@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
+from decimal import Decimal
+from uuid import UUID
 
-from hakiri.extract.connectors.postgres.types import TYPE
+from hakiri.extract.connectors.postgres.types import TEXTS, TYPE
 from hakiri.extract.connectors.predicate import quoted
 from hakiri.model.key import KeyValue
 from hakiri.model.table import TableSchema
@@ -14,9 +17,6 @@ from hakiri.model.table import TableSchema
 VALUE = "current_setting('{setting}')::{type}"
 FROM_BLOCK = "ctid >= '({block:d},0)'::tid"
 BELOW_BLOCK = "ctid < '({block:d},0)'::tid"
-
-_INTEGERS = frozenset({"pg_catalog.int2", "pg_catalog.int4", "pg_catalog.int8", "pg_catalog.oid"})
-_TIMES = frozenset({"pg_catalog.timestamp", "pg_catalog.timestamptz"})
 
 
 @dataclass(slots=True)
@@ -27,7 +27,9 @@ class PostgresDialect:
     settings: dict[str, str] = field(default_factory=dict)
 
     def key(self, column: str) -> str:
-        return quoted(column)
+        """The column as its values are compared: a text that is a cursor byte by byte, as it is once it has landed."""
+        is_text = self._name(column) in TEXTS and column == self.schema.table.cursor
+        return f'{quoted(column)} COLLATE "C"' if is_text else quoted(column)
 
     def bind(self, column: str, value: KeyValue) -> str:
         setting = f"hakiri.v{len(self.settings)}"
@@ -42,16 +44,32 @@ class PostgresDialect:
         return str(self.schema.columns.field(column).metadata[TYPE].decode())
 
     def value(self, column: str, text: str) -> KeyValue:
-        """The key value the server wrote as this text: a number or a time where Python has one, else the text."""
-        kind = self.type(column)
+        """The value that the server wrote as this text, in the type it has there; the text where Python has none."""
         with suppress(ValueError):
-            if kind in _INTEGERS:
-                return int(text)
-            if kind == "pg_catalog.date":
-                return date.fromisoformat(text)
-            if kind in _TIMES:
-                return datetime.fromisoformat(text)
+            return _READ.get(self._name(column), str)(text)
         return text
+
+    def _name(self, column: str) -> str:
+        """The name of a type of the system; of any other, nothing that is one."""
+        schema, _, name = self.type(column).replace('"', "").partition(".")
+        return name if schema == "pg_catalog" else ""
+
+
+def _real(text: str) -> float:
+    number = float(text)
+    if number != number:  # no order, so it bounds nothing
+        raise ValueError("not a number")
+    return number
+
+
+_READ: dict[str, Callable[[str], KeyValue]] = {
+    **dict.fromkeys(("int2", "int4", "int8", "oid"), int),
+    "numeric": Decimal,
+    **dict.fromkeys(("float4", "float8"), _real),
+    "date": date.fromisoformat,
+    **dict.fromkeys(("timestamp", "timestamptz"), datetime.fromisoformat),
+    "uuid": UUID,
+}
 
 
 def to_text(value: KeyValue) -> str:

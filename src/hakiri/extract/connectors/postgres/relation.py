@@ -10,7 +10,7 @@ from hakiri.errors import RequestWrong, TableMissing
 from hakiri.extract.connectors.declared import arrow_type, check_named
 from hakiri.extract.connectors.postgres.failures import NAME
 from hakiri.extract.connectors.postgres.session import Session
-from hakiri.extract.connectors.postgres.types import Mapped, Reading, ServerType, field, mapped
+from hakiri.extract.connectors.postgres.types import Mapped, Reading, ServerType, field, mapped, why_unordered
 from hakiri.extract.connectors.predicate import quoted
 from hakiri.model.table import SourceTable, TableSchema
 from hakiri.spec.faults import guess
@@ -94,7 +94,10 @@ def describe(session: Session, table: SourceTable) -> TableSchema:
     ]
     notes = {RELATION: relation.sql.encode(), OID: relation.oid.encode(), KIND: relation.kind.encode()}
     key = table.primary_key or (own_key if set(own_key) <= set(asked) else ())
-    return TableSchema(table, pa.schema(fields, metadata=notes), key)
+    schema = pa.schema(fields, metadata=notes)
+    cursor = table.cursor if table.cursor in asked else None
+    unordered = why_unordered(server[cursor], schema.field(cursor).type) if cursor else ""
+    return TableSchema(table, schema, key, unordered)
 
 
 def relation_of(schema: TableSchema) -> Relation:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hakiri.extract.connectors.postgres.dialect import PostgresDialect
 from hakiri.extract.connectors.postgres.relation import Relation, relation_of
 from hakiri.extract.connectors.postgres.session import Session
-from hakiri.extract.connectors.postgres.types import NOT_NULL, Reading, reading_of
+from hakiri.extract.connectors.postgres.types import NOT_NULL, bounded
 from hakiri.extract.connectors.predicate import Floor, condition, quoted
 from hakiri.model.key import Key, KeyValue
 from hakiri.model.source import Piece, Survey
@@ -30,7 +30,7 @@ BOUNDS = "SELECT min({key})::text, max({key})::text FROM {relation} WHERE {condi
 SAMPLE = "{relation} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (0)"
 CUTS = """
     SELECT {texts} FROM (
-        SELECT {keys}, row_number() OVER (ORDER BY {keys}) AS hakiri_place, count(*) OVER () AS hakiri_total
+        SELECT {keys}, row_number() OVER (ORDER BY {order}) AS hakiri_place, count(*) OVER () AS hakiri_total
         FROM {sample} WHERE {condition}) sampled
     WHERE hakiri_place * {pieces} / hakiri_total > (hakiri_place - 1) * {pieces} / hakiri_total
     ORDER BY hakiri_place"""
@@ -147,7 +147,9 @@ def _points(
     share = pieces * SAMPLED_ROWS / max(rows, 1)
     sample = _sample(session, relation, pieces, CLUSTERED * share if floor else share)
     texts = ", ".join(f"{quoted(column)}::text" for column in columns)
-    found = session.ask(CUTS.format(texts=texts, keys=keys, sample=sample, condition=where, pieces=pieces))
+    order = ", ".join(map(dialect.key, columns))
+    cuts = CUTS.format(texts=texts, keys=keys, order=order, sample=sample, condition=where, pieces=pieces)
+    found = session.ask(cuts)
     # The last of them is the greatest row: nothing is left to cut off above it.
     return [tuple(map(dialect.value, columns, row)) for row in found[:-1]]
 
@@ -167,13 +169,15 @@ def _may_be_null(schema: TableSchema, columns: tuple[str, ...]) -> bool:
 
 
 def _bounds(session: Session, schema: TableSchema, relation: Relation) -> tuple[KeyValue | None, KeyValue | None]:
+    """The least and the greatest value of the cursor, of those that can be where a read begins."""
     cursor = schema.table.cursor
     if cursor is None:
         return None, None
-    is_time = reading_of(schema.columns.field(cursor)) is Reading.TIME
-    where = f"isfinite({quoted(cursor)})" if is_time else "TRUE"
-    low, high = session.ask(BOUNDS.format(key=quoted(cursor), relation=relation.sql, condition=where))[0]
     dialect = PostgresDialect(schema)
+    # A server before 18 has no least uuid; as a text it has the same order.
+    key = f'{quoted(cursor)}::text COLLATE "C"' if dialect.type(cursor) == "pg_catalog.uuid" else dialect.key(cursor)
+    where = bounded(quoted(cursor), schema.columns.field(cursor).type)
+    low, high = session.ask(BOUNDS.format(key=key, relation=relation.sql, condition=where))[0]
     if low is None:
         return None, None
     return dialect.value(cursor, low), dialect.value(cursor, high)

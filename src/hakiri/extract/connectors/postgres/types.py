@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import pyarrow as pa
+from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
+from hakiri.model.cursor import EXACT_REAL
 
 MAX_DIGITS = 38
 
@@ -70,6 +72,8 @@ _NATIVE = {
     "bytea": pa.binary(),
 }
 _TIMES = {"date": pa.date32(), "timestamp": PLAIN_TIMESTAMP, "timestamptz": UTC_TIMESTAMP}
+_NUMBERS = frozenset("int2 int4 int8 oid numeric float4 float8".split())
+TEXTS = frozenset("text varchar bpchar name".split())
 _LISTED = frozenset("bool int2 int4 int8 float4 float8 text varchar bpchar name".split())
 
 EXPRESSIONS = {
@@ -117,6 +121,32 @@ def decimal_type(typmod: int) -> pa.DataType | None:
     # numeric(2,-3) is thousands, numeric(3,5) is small fractions; Delta knows neither.
     precision, scale = (precision - scale, 0) if scale < 0 else (max(precision, scale), scale)
     return pa.decimal128(precision, scale) if precision <= MAX_DIGITS else None
+
+
+def bounded(column: str, kind: pa.DataType) -> str:
+    """That a value is finite and fits the type it lands in: NaN, infinity and what is set aside move no cursor."""
+    if types.is_temporal(kind):
+        return f"isfinite({column}) AND {column} >= '0001-01-01' AND {column} < '10000-01-01'"
+    if types.is_floating(kind):
+        return f"{column} BETWEEN {-EXACT_REAL} AND {EXACT_REAL}"
+    if types.is_decimal(kind):
+        most = "9" * (kind.precision - kind.scale) or "0"
+        return f"{column} BETWEEN -{most}.{'9' * kind.scale} AND {most}.{'9' * kind.scale}"
+    if types.is_integer(kind):
+        return f"{column} BETWEEN {-(1 << kind.bit_width - 1)} AND {(1 << kind.bit_width - 1) - 1}"
+    return "TRUE"
+
+
+def why_unordered(server: ServerType, kind: pa.DataType) -> str:
+    """Why values of the server's type sort otherwise than what they land as; empty where they sort alike."""
+    name = server.name if server.is_system else ""
+    is_alike = (
+        (name in _NUMBERS and (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)))
+        or _TIMES.get(name) == kind
+        or (name in (*TEXTS, "uuid") and types.is_string(kind))
+        or (name == "bytea" and types.is_binary(kind))
+    )
+    return "" if is_alike else f"it is {server.name} at the source and lands as {kind}, which sorts otherwise"
 
 
 def field(name: str, server: ServerType, mapping: Mapped, *, is_not_null: bool) -> pa.Field:

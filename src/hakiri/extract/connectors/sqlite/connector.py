@@ -17,7 +17,7 @@ from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
 from hakiri.extract.connectors.sqlite import SqliteConfig
 from hakiri.extract.connectors.sqlite.database import NAME, classified, opened, relation
 from hakiri.extract.connectors.sqlite.survey import SqliteDialect, survey
-from hakiri.extract.connectors.sqlite.types import declared_type, fit_column, stored_type
+from hakiri.extract.connectors.sqlite.types import declared_type, fit_column, stored_type, why_unordered
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.model.span import Span
@@ -63,7 +63,10 @@ class SqliteConnector:
             ]
         own_key = tuple(name for name, _, place in sorted(listed, key=lambda column: column[2]) if place)
         key = table.primary_key or (own_key if set(own_key) <= set(asked) else ())
-        return TableSchema(table, pa.schema(fields), key)
+        schema = pa.schema(fields)
+        declared = next((kind for name, kind, _ in listed if name == table.cursor and name in asked), "")
+        unordered = why_unordered(declared, schema.field(table.cursor).type) if declared else ""
+        return TableSchema(table, schema, key, unordered)
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
         with self._opened(schema.table) as connection:

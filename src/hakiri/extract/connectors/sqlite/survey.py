@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyarrow import types
+
 from hakiri.extract.connectors.predicate import Floor, condition, quoted
 from hakiri.extract.connectors.sqlite.database import INSTANT, relation
-from hakiri.extract.connectors.sqlite.types import from_sqlite, is_temporal, to_sqlite
+from hakiri.extract.connectors.sqlite.types import bounded, from_sqlite, is_temporal, to_sqlite
 from hakiri.model.key import Key, KeyValue
 from hakiri.model.source import Piece, Survey
 from hakiri.model.span import KeyRange, Span, WholeTable, cut, cut_positions
@@ -22,7 +24,7 @@ NEXT_KEY = "SELECT DISTINCT {keys} FROM {table} WHERE {condition} ORDER BY {keys
 POSITION_AFTER = "SELECT {rowid} FROM {table} WHERE {rowid} >= ? ORDER BY {rowid} LIMIT 1 OFFSET {rows}"
 COUNT = "SELECT count(*) FROM {table} WHERE {condition}"
 ROW_BYTES = "SELECT avg({length}) FROM (SELECT * FROM {table} LIMIT {rows})"
-BOUNDS = "SELECT min({key}), max({key}) FROM {table} WHERE typeof({key}) IN ({stored_as})"
+BOUNDS = "SELECT min({key}), max({key}) FROM {table} WHERE {condition}"
 RELATION = "SELECT type, wr FROM pragma_table_list(?) WHERE schema <> 'temp'"
 
 
@@ -40,7 +42,11 @@ class SqliteDialect:
 
     def key(self, column: str) -> str:
         # Times are stored as texts in more than one spelling; as instants they have one order.
-        return f"{INSTANT}({quoted(column)})" if is_temporal(self._type(column)) else quoted(column)
+        if is_temporal(self._type(column)):
+            return f"{INSTANT}({quoted(column)})"
+        # Byte by byte, as a text is compared once it has landed, whatever collation the column has.
+        is_text = types.is_string(self._type(column)) and column == self.schema.table.cursor
+        return f"{quoted(column)} COLLATE BINARY" if is_text else quoted(column)
 
     def bind(self, column: str, value: KeyValue) -> str:
         bound = to_sqlite(value, self._type(column))
@@ -132,16 +138,13 @@ def _row_bytes(connection: sqlite3.Connection, schema: TableSchema) -> int:
 
 
 def _bounds(connection: sqlite3.Connection, schema: TableSchema) -> list[KeyValue | None]:
-    """The least and the greatest value of the cursor that are of its type."""
+    """The least and the greatest value of the cursor, of those that can be where a read begins."""
     dialect = SqliteDialect.of(connection, schema)
     column = schema.table.cursor or ""
-    stored_as = _STORAGE.get(str(schema.columns.field(column).type), "'integer', 'real'")
-    sql = BOUNDS.format(key=dialect.key(column), table=relation(schema.table), stored_as=stored_as)
-    found = connection.execute(sql).fetchone()
+    key = dialect.key(column)
+    where = bounded(key, schema.columns.field(column).type)
+    found = connection.execute(BOUNDS.format(key=key, table=relation(schema.table), condition=where)).fetchone()
     return [None if bound is None else dialect.value(column, bound) for bound in found]
-
-
-_STORAGE = {"string": "'text'", "binary": "'blob'"}
 
 
 def _rowid(connection: sqlite3.Connection, schema: TableSchema) -> str | None:

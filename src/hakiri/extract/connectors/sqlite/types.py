@@ -14,6 +14,7 @@ from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP
 from hakiri.extract.connectors.fit import Fitted, fit_values
+from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
 
 MAX_DIGITS = 38
@@ -75,6 +76,31 @@ def instant(stored: Any) -> int | None:
         return None
 
 
+def bounded(key: str, kind: pa.DataType) -> str:
+    """That a stored value is finite and fits the type it lands in: what is set aside moves no cursor."""
+    if types.is_integer(kind):
+        most = 1 << kind.bit_width - 1
+        return f"typeof({key}) = 'integer' AND {key} BETWEEN {-most} AND {most - 1}"
+    if types.is_floating(kind) or types.is_decimal(kind):
+        most = 10 ** (kind.precision - kind.scale) if types.is_decimal(kind) else EXACT_REAL
+        return f"typeof({key}) IN ('integer', 'real') AND {key} > {-most} AND {key} < {most}"
+    stored_as = "text" if types.is_string(kind) else "blob" if types.is_binary(kind) else "integer"
+    return f"typeof({key}) = '{stored_as}'"
+
+
+def why_unordered(declared: str, kind: pa.DataType) -> str:
+    """Why values of a column declared so sort otherwise than what they land as; empty where they sort alike."""
+    own = declared_type(declared)
+    is_text = own is not None and types.is_string(own) and not _DECIMAL.match(declared.upper())
+    is_number = own is not None and not is_text and not types.is_binary(own) and not is_temporal(own)
+    is_other = (is_text and _is_number(kind)) or (is_number and types.is_string(kind))
+    return f"it is {declared} at the source and lands as {kind}, which sorts otherwise" if is_other else ""
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
 def to_sqlite(value: KeyValue, kind: pa.DataType) -> int | float | str | bytes:
     """A key value as SQLite compares it with a column of this type."""
     match value:
@@ -97,6 +123,8 @@ def to_sqlite(value: KeyValue, kind: pa.DataType) -> int | float | str | bytes:
 
 def from_sqlite(value: int | float | str | bytes, kind: pa.DataType) -> KeyValue:
     """The key value that compares as this one did."""
+    if types.is_decimal(kind) and isinstance(value, int | float):
+        return Decimal(str(value))
     if not is_temporal(kind) or not isinstance(value, int):
         return value
     moment = datetime.fromtimestamp(value // 1_000_000, UTC).replace(microsecond=value % 1_000_000)

@@ -1,0 +1,124 @@
+"""Where a source has come to is a finite value of the cursor's own type, and the next read begins at it."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pyarrow as pa
+import pytest
+
+from cursor_kinds import POSTGRES, SQLITE, Kind
+from hakiri.extract.connectors.port import Connector
+from hakiri.extract.connectors.postgres.dialect import PostgresDialect
+from hakiri.extract.connectors.postgres.types import TYPE
+from hakiri.extract.connectors.registry import open_connector
+from hakiri.model.cursor import CursorColumn, StoredCursor, from_text, to_text
+from hakiri.model.span import WholeTable
+from hakiri.model.table import Column, SourceTable, TableSchema
+
+TYPES: dict[str, type] = {
+    **dict.fromkeys(("smallint", "bigint", "INTEGER"), int),
+    **dict.fromkeys(("numeric(12,3)", "DECIMAL(12,3)"), Decimal),
+    **dict.fromkeys(("double precision", "real", "REAL"), float),
+    **dict.fromkeys(("date", "DATE"), date),
+    **dict.fromkeys(("timestamp", "timestamptz", "TIMESTAMP"), datetime),
+    "uuid": UUID,
+}
+"""What a value is in Python; a text where nothing is said."""
+
+
+def require_followed(source: Connector, kind: Kind) -> None:
+    """The table `t` holds the first five values, NULL, and the odd ones: the fifth is where its reading comes to."""
+    schema = source.describe(SourceTable("t", cursor="seen"))
+    assert schema.unordered == ""
+    survey = source.survey(schema)
+    assert type(survey.high) is TYPES.get(kind.declared, str)
+    assert survey.high is not None
+    assert survey.low is not None
+    stored = from_text(to_text(StoredCursor(survey.high, CursorColumn("seen", "any"))))
+    assert stored.value == survey.high
+    everything = len(kind.values) + 1 + len(kind.odd)
+    assert source.count(schema, WholeTable(), since=survey.low) == everything
+    unbounded = source.count(schema, WholeTable(), since=survey.high)
+    assert unbounded is not None
+    assert 2 <= unbounded <= 2 + len(kind.odd), "the top and the row without a value, and what is above any top"
+    again = source.survey(schema, since=stored.value)
+    assert (again.low, again.high) == (survey.low, survey.high)
+
+
+@pytest.mark.parametrize("kind", POSTGRES, ids=lambda kind: kind.declared)
+def test_postgres(postgres_url: str, kind: Kind) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS t")
+        connection.execute(f"CREATE TABLE t (id serial PRIMARY KEY, seen {kind.declared})")
+        for value in (*kind.values, None, *kind.odd):
+            connection.execute(f"INSERT INTO t (seen) VALUES (%s::text::{kind.declared})", (value,))
+    require_followed(open_connector("postgres", {"url": postgres_url}), kind)
+
+
+def test_a_text_is_compared_byte_by_byte_whatever_its_collation_and_a_key_as_its_index_sorts_it() -> None:
+    """The servers of these tests know no other collation, so what is asked of them is looked at."""
+    columns = pa.schema([pa.field("seen", pa.string(), metadata={TYPE: b"pg_catalog.text"})])
+    schema = TableSchema(SourceTable("t", cursor="seen"), columns)
+    assert PostgresDialect(schema).key("seen") == '"seen" COLLATE "C"'
+    assert PostgresDialect(replace(schema, table=SourceTable("t"))).key("seen") == '"seen"'
+
+
+@pytest.mark.parametrize("kind", SQLITE, ids=lambda kind: kind.declared)
+def test_sqlite(tmp_path: Path, kind: Kind) -> None:
+    connection = sqlite3.connect(tmp_path / "x.db")
+    connection.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, seen {kind.declared})")
+    connection.executemany("INSERT INTO t (seen) VALUES (?)", [(value,) for value in (*kind.values, None, *kind.odd)])
+    connection.commit()
+    connection.close()
+    require_followed(open_connector("sqlite", {"path": str(tmp_path / "x.db")}), kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "declared"),
+    [
+        ("numeric", None),
+        ("pg_lsn", None),
+        ("mood", None),
+        ("money", None),
+        ("time", None),
+        ("interval", None),
+        ("bigint", "string"),
+        ("text", "bigint"),
+    ],
+)
+def test_what_lands_in_another_order_than_the_servers_is_told(
+    postgres_url: str, kind: str, declared: str | None
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS t")
+        connection.execute("DROP TYPE IF EXISTS mood")
+        connection.execute("CREATE TYPE mood AS ENUM ('sad', 'happy')")
+        connection.execute(f"CREATE TABLE t (id int PRIMARY KEY, seen {kind})")
+    columns: Any = (Column("id"), Column("seen", declared)) if declared else ()
+    source = open_connector("postgres", {"url": postgres_url})
+    schema = source.describe(SourceTable("t", columns=columns, cursor="seen"))
+    told = f"it is {schema_name(kind)} at the source and lands as {schema.columns.field('seen').type}"
+    assert schema.unordered == f"{told}, which sorts otherwise"
+    assert source.describe(SourceTable("t", columns=columns)).unordered == ""
+
+
+def schema_name(kind: str) -> str:
+    return {"bigint": "int8"}.get(kind, kind)
+
+
+@pytest.mark.parametrize(("kind", "declared"), [("INTEGER", "string"), ("TEXT", "bigint"), ("DECIMAL(50,2)", None)])
+def test_what_lands_in_another_order_than_the_files_is_told(tmp_path: Path, kind: str, declared: str | None) -> None:
+    connection = sqlite3.connect(tmp_path / "x.db")
+    connection.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, seen {kind})")
+    connection.close()
+    columns: Any = (Column("id"), Column("seen", declared)) if declared else ()
+    source = open_connector("sqlite", {"path": str(tmp_path / "x.db")})
+    assert source.describe(SourceTable("t", columns=columns, cursor="seen")).unordered
