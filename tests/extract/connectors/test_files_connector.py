@@ -242,7 +242,15 @@ def test_empty_files_have_no_rows(tmp_path: Path) -> None:
         (b'{"a": 1.5}', "is not a whole number"),
         (b'{"a": 9223372036854775808}', "is too large for int64"),
         (b'{"a": ' + b"1" * 2_000 + b"}", "is longer than a line may be"),
-        (b"[" * 500 + b"]" * 500, "is not an object"),
+        (b"[" * 500 + b"]" * 500, "is nested more than 100 levels deep"),
+        (b'{"a": ' + b"[" * 100 + b"]" * 100 + b"}", "is nested more than 100 levels deep"),
+        (b'{"a": 1e999999999}', "has a number of more than 1000 digits"),
+        (b'{"a": 1e9999999999999999999999}', "has a number of more than 1000 digits"),
+        (b'{"a": 1e1000}', "is too large for int64"),
+        (b'{"a": 1e-1001}', "has a number of more than 1000 digits"),
+        (b'{"a": ' + b"1" * 1_000 + b"}", "is too large for int64"),
+        (b'{"a": ' + b"1" * 1_001 + b"}", "has a number of more than 1000 digits"),
+        (b'{"a": 1, "\\ud800": 2}', "names a key that is not UTF-8"),
     ],
 )
 def test_a_bad_json_line_is_quarantined_and_its_neighbours_are_not(tmp_path: Path, line: bytes, reason: str) -> None:
@@ -311,6 +319,12 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, data: bytes) -> None
     with pytest.raises(BadValue) as caught:
         read(folder(tmp_path, {name: data}))
     assert caught.value.where == name
+
+
+def test_a_file_without_its_byte_order_mark_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadValue, match="byte order mark") as caught:
+        read(folder(tmp_path, {"t.csv": "a\n1\n".encode("utf-16-le")}, encoding="utf-16"))
+    assert caught.value.where == "t.csv"
 
 
 def test_two_compressed_members_in_a_row_are_one_file(tmp_path: Path) -> None:

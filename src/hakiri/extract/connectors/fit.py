@@ -280,7 +280,9 @@ def _decimal(value: Any, kind: pa.DataType) -> Any:
 def _number(value: Any) -> int | float | Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError(f"is a {type(value).__name__}, not a number")
-    if not math.isfinite(value):
+    # As a float, a long number of any other type would be infinite.
+    is_finite = value.is_finite() if isinstance(value, Decimal) else isinstance(value, int) or math.isfinite(value)
+    if not is_finite:
         raise ValueError("is not a finite number")
     return value
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from hakiri.errors import BadConfig, RequestWrong, SourceError
+from hakiri.errors import BadConfig, BadValue, RequestWrong, SourceError
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
 from hakiri.extract.connectors.files import FilesConfig
 from hakiri.extract.connectors.files.infer import settled, widened
@@ -139,6 +139,9 @@ class FilesConnector:
 def _translated(table: SourceTable, where: str) -> Iterator[None]:
     try:
         yield
+    except UnicodeError as cause:
+        reason = "it is not in the declared encoding, or lacks the byte order mark of it"
+        raise BadValue(connector=NAME, table=table.name, reason=reason, where=where) from cause
     except (OSError, pa.ArrowException) as cause:
         raise classified(cause, table, where) from cause
 

@@ -9,6 +9,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from hakiri.extract.connectors.files.lines import Line
 
+MAX_DEPTH = 100
+"""Objects and lists within each other; Spark and Arrow take a few hundred."""
+MAX_DIGITS = 1_000
+"""Of a number, also where its exponent stands for them."""
+
 
 class Entry(NamedTuple):
     """A line's object, or the reason why it has none."""
@@ -31,7 +36,14 @@ def _entry(line: Line, text: bytes) -> Entry:
     if line.is_cut:
         return Entry(line.number, text, {}, "is longer than a line may be")
     try:
-        value = json.loads(text.decode(), parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_distinct)
+        value = json.loads(
+            text.decode(),
+            parse_float=_fraction,
+            parse_int=_whole,
+            parse_constant=_no_constant,
+            object_pairs_hook=_distinct,
+        )
+        _require_plain(value)
     except UnicodeDecodeError:
         return Entry(line.number, text, {}, "is not UTF-8")
     except json.JSONDecodeError as cause:
@@ -43,6 +55,43 @@ def _entry(line: Line, text: bytes) -> Entry:
     if not isinstance(value, dict):
         return Entry(line.number, text, {}, "is not an object")
     return Entry(line.number, text, value)
+
+
+def _fraction(text: str) -> Decimal:
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        raise ValueError(_TOO_LONG) from None
+    if abs(number.adjusted()) > MAX_DIGITS:
+        raise ValueError(_TOO_LONG)
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(_TOO_LONG)
+    return int(text)
+
+
+_TOO_LONG = f"has a number of more than {MAX_DIGITS} digits"
+
+
+def _require_plain(value: Any) -> None:
+    """ValueError for what is nested deeper than any table is, or names a key that no column can have."""
+    left = [(value, 1)]
+    while left:
+        one, depth = left.pop()
+        if depth > MAX_DEPTH:
+            raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
+        if isinstance(one, dict) and not all(map(_is_text, one)):
+            raise ValueError("names a key that is not UTF-8")
+        members = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        left += [(member, depth + 1) for member in members if isinstance(member, dict | list)]
+
+
+def _is_text(key: str) -> bool:
+    """Whether the key can be written; half of a pair, as `\\ud800` alone is, cannot."""
+    return key.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in key)
 
 
 def _no_constant(_name: str) -> NoReturn:

@@ -171,7 +171,7 @@ def _may_be_null(schema: TableSchema, columns: tuple[str, ...]) -> bool:
 def _bounds(session: Session, schema: TableSchema, relation: Relation) -> tuple[KeyValue | None, KeyValue | None]:
     """The least and the greatest value of the cursor, of those that can be where a read begins."""
     cursor = schema.table.cursor
-    if cursor is None:
+    if cursor is None or schema.unordered:
         return None, None
     dialect = PostgresDialect(schema)
     # A server before 18 has no least uuid; as a text it has the same order.

@@ -144,7 +144,6 @@ def why_unordered(server: ServerType, kind: pa.DataType) -> str:
         (name in _NUMBERS and (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)))
         or _TIMES.get(name) == kind
         or (name in (*TEXTS, "uuid") and types.is_string(kind))
-        or (name == "bytea" and types.is_binary(kind))
     )
     return "" if is_alike else f"it is {server.name} at the source and lands as {kind}, which sorts otherwise"
 

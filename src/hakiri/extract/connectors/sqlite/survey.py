@@ -75,7 +75,8 @@ def survey(connection: sqlite3.Connection, schema: TableSchema, floor: Floor | N
     spans = _spans(connection, schema, floor, dialect.rowid, piece_rows)
     width = _row_bytes(connection, schema)
     pieces = tuple(_piece(connection, schema, floor, span, width) for span in spans)
-    low, high = _bounds(connection, schema) if schema.table.cursor in schema.names else (None, None)
+    is_bounded = schema.table.cursor in schema.names and not schema.unordered
+    low, high = _bounds(connection, schema) if is_bounded else (None, None)
     return Survey(pieces, low=low, high=high, is_exact=True)
 
 
