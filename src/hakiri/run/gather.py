@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
@@ -16,6 +15,7 @@ from hakiri.extract.landing_types import landing_schema
 from hakiri.land.staged_types import column_types
 from hakiri.model.change import OP_COLUMN
 from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.clock import SystemClock
 from hakiri.model.cursor import is_ahead
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import LandingStatus, Phase
@@ -190,7 +190,7 @@ def _marked(pipeline: PipelineFacts, table: TableFacts, watermark: Watermarks | 
 
 def _surveyed(pipeline: PipelineFacts, table: TableFacts, connector: Connector, schema: TableSchema) -> TableFacts:
     survey = connector.survey(schema, since=floor_of(pipeline, table))
-    return replace(table, survey=survey, is_ahead=is_ahead(survey.high, datetime.now(UTC)))
+    return replace(table, survey=survey, is_ahead=is_ahead(survey.high, SystemClock().now()))
 
 
 def _phase(spec: PipelineSpec, catalog: Catalog | None) -> Phase | None:
