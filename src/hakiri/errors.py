@@ -94,6 +94,8 @@ HakiriError
 │   ├── KeyChanged               HK610  a source whose rows are told apart by other columns than the table's
 │   ├── NotAcceptable            HK611  a change of type that no column could hold
 │   ├── WatermarkUnfit           HK612  a column that cannot tell how far a table has come
+│   ├── KeyNeeded                HK618  an upsert of a table that has no key
+│   ├── TransformChanged         HK619  another transform than landed rows went through
 │   ├── RenameUnfit              HK614  a declared rename that cannot be carried out
 │   └── RewindUnfit              HK616  what cannot be read again
 ├── QueryError                   HK65x  a question about what there is
@@ -1673,6 +1675,35 @@ class KeyChanged(TablePlanError):
         return (
             "name the old key in the manifest, or read the table anew under the new one: "
             f"`hakiri apply {self.pipeline} --full-refresh`"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class KeyNeeded(TablePlanError):
+    """An upsert of a table that has no key."""
+
+    code = "HK618"
+
+    def message(self) -> str:
+        return f"{self.subject()} lands by `upsert`, and neither its source nor the manifest names a key"
+
+    def help(self) -> str:
+        return "name the table's `primary_key`, or `load.upsert_key`, or choose another load mode"
+
+
+@dataclass(eq=False, kw_only=True)
+class TransformChanged(TablePlanError):
+    """Another transform than landed rows went through, where a read has to know them again by their content."""
+
+    code = "HK619"
+
+    def message(self) -> str:
+        return f"the transform of {self.subject()} has changed, and landed rows would land again in another form"
+
+    def help(self) -> str:
+        return (
+            f"land all rows in the new form: `hakiri apply {self.pipeline} --full-refresh`; "
+            'by `load.mode = "upsert"`, which needs a key, a changed transform holds from here on'
         )
 
 

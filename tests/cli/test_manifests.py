@@ -66,7 +66,7 @@ def test_list_and_show_read_the_project(hakiri: Hakiri) -> None:
         "connector": "x",
         "tables": ["orders"],
         "schedule": None,
-        "mode": "append",
+        "mode": "by key",
         "file": "hakiri.toml",
         "line": 5,
     }

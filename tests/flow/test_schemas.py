@@ -25,6 +25,12 @@ source = { connector = "sqlite", config = { path = "shop.sqlite" } }
 tables = [{ name = "orders", primary_key = ["id"] }, { name = "cities", primary_key = ["id"] }]
 incremental = "id"
 """
+LOG = """\
+id = "log"
+source = { connector = "sqlite", config = { path = "shop.sqlite" } }
+tables = ["visits"]
+incremental = "seen"
+"""
 EVENTS = """\
 id = "events"
 source = { connector = "files", config = { path = "data" } }
@@ -283,12 +289,38 @@ def test_what_no_text_holds_and_what_tells_rows_apart_cannot_be_accepted(shop: S
     retype(shop, "code BLOB", "(2, x'00ff')")
     code, refused = hakiri(shop, "schema", "accept", "shop")
     assert (code, refused["error"]["code"]) == (1, "HK611")
-    path = shop.root / "pipelines/shop.toml"
-    path.write_text(path.read_text().replace('incremental = "id"', ""))
-    retype(shop, "code TEXT", "(2, 'x')")
-    code, refused = hakiri(shop, "schema", "accept", "shop")
+    remade = ("DROP TABLE cities", "CREATE TABLE cities (id TEXT PRIMARY KEY)", "INSERT INTO cities VALUES ('x')")
+    change(shop.root / "shop.sqlite", *remade)
+    code, refused = hakiri(shop, "schema", "accept", "shop", "--table", "cities")
     assert (code, refused["error"]["code"]) == (1, "HK611")
-    assert "by their content" in refused["error"]["message"]
+    assert "told apart by it" in refused["error"]["message"]
+
+
+def test_rows_without_a_key_land_once_while_their_columns_come_go_and_become_text(
+    make_stand: MakeStand, hakiri: Hakiri
+) -> None:
+    stand = make_stand({"pipelines/log.toml": LOG})
+    source = stand.root / "shop.sqlite"
+
+    def lives_on(*statements: str) -> Rows:
+        change(source, *statements)
+        assert stand.apply()["log"].errors == ()
+        landed = stand.landed("visits")
+        assert stand.apply()["log"].errors == ()
+        assert stand.landed("visits") == landed, "the same rows, read again"
+        return landed
+
+    lives_on("CREATE TABLE visits (seen INTEGER, code INTEGER)", "INSERT INTO visits VALUES (1, 10), (1, 10)")
+    added = ("ALTER TABLE visits ADD COLUMN kind TEXT DEFAULT 'web'", "INSERT INTO visits VALUES (1, 11, 'app')")
+    assert lives_on(*added) == Rows({(1, 10, None): 2, (1, 11, "app"): 1})
+    dropped = ("ALTER TABLE visits DROP COLUMN kind", "INSERT INTO visits VALUES (1, 12)")
+    assert lives_on(*dropped) == Rows({(1, 10, None): 2, (1, 11, "app"): 1, (1, 12, None): 1})
+
+    remade = "CREATE TABLE visits (seen INTEGER, code TEXT)"
+    change(source, "DROP TABLE visits", remade, "INSERT INTO visits VALUES (1, '10'), (1, '10'), (1, '11')")
+    assert hakiri(stand, "schema", "accept", "log")[0] == 0
+    became = lives_on("INSERT INTO visits VALUES (1, '12'), (1, 'x')")
+    assert became == Rows({(1, "10", None): 2, (1, "11", "app"): 1, (1, "12", None): 1, (1, "x", None): 1})
 
 
 def test_under_a_strict_policy_there_is_nothing_to_accept(shop: Stand, hakiri: Hakiri) -> None:

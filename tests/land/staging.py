@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from deltalake import DeltaTable, QueryBuilder
 
 from hakiri.land.lander import Landed, Outcome, land
 from hakiri.land.recipe import LandRequest
+from hakiri.land.sameness import Shape, remembered
+from hakiri.land.staged_types import table_type
 from hakiri.land.standing import Carried
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.model.chunk import ChunkKey, TableKey
@@ -71,6 +73,7 @@ class Workshop:
     carried: Carried | None = None
     number: int = 0
     staged: int = 0
+    shapes: tuple[Shape, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,9 +88,11 @@ class Workshop:
         name: str | None = None,
         files: int = 1,
         cursor: str | None = "seen",
+        day: int = 1,
     ) -> StagedChunk:
-        """Stage the rows, each with a hash of its content."""
+        """Stage the rows, each with a hash of its content, on this day after the first."""
         self.staged += 1
+        ingested = INGESTED + timedelta(days=day - 1)
         key = ChunkKey(TABLE.pipeline, TABLE.table, name or f"{self.staged:04}")
         folder = f"data/runs/r{self.staged}/n1/chunk-{key.chunk}/attempt-1"
         filled = [
@@ -95,7 +100,7 @@ class Workshop:
                 **row,
                 RUN_COLUMN: f"r{self.staged}",
                 CHUNK_COLUMN: key.chunk,
-                INGESTED_COLUMN: INGESTED,
+                INGESTED_COLUMN: ingested,
                 HASH_COLUMN: hash_of(row),
             }
             for row in rows
@@ -116,6 +121,7 @@ class Workshop:
             quarantine=(),
             tally=Tally(read=len(rows), staged=len(rows)),
             cursor_low=low,
+            ingested_at=ingested,
         )
 
     def request(self, *chunks: StagedChunk, **options: Any) -> LandRequest:
@@ -136,6 +142,7 @@ class Workshop:
             root=str(self.root),
             chunks=chunks,
             mode=LoadMode.APPEND,
+            shapes=self.shapes,
         )
         return replace(asked, **{**self.options, **options})
 
@@ -144,6 +151,8 @@ class Workshop:
         self.number = request.landing.number
         if landed.outcome is not Outcome.RESTED:
             self.carried = Carried(self.number, landed.version)
+        read = ((table_type(chunk.schema, table=TABLE.table), chunk.ingested_at) for chunk in request.chunks)
+        self.shapes = remembered(self.shapes, read)
         return landed
 
     def land(self, *chunks: StagedChunk, **options: Any) -> Landed:

@@ -288,11 +288,3 @@ def test_a_table_that_is_exchanged_is_renamed_without_a_key_or_a_cursor(spark_wo
     chunk = spark_workshop.chunk([{"id": 2, "city": "Bern", "n": 1}], schema=CITY)
     spark_workshop.land(chunk, renamed={"city": "town"}, **options)
     assert spark_workshop.rows("id", "city") == [(2, "Bern")]
-
-
-def test_rows_that_are_told_apart_by_content_are_not_renamed(workshop: Workshop) -> None:
-    workshop.land(workshop.chunk([{"id": 1, "town": "Basel", "n": 1}], schema=TOWN, cursor="n"))
-    chunk = workshop.chunk([{"id": 1, "city": "Basel", "n": 1}], schema=CITY, cursor="n")
-    with pytest.raises(RenameUnfit, match="by their content"):
-        workshop.land(chunk, renamed={"city": "town"}, removes_overlap=True, cursor="n")
-    assert workshop.version() == 0

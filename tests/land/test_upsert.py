@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +9,7 @@ import pytest
 
 from hakiri.errors import KeyMissing, NullKeys
 from hakiri.land.lander import Outcome, land
-from hakiri.model.staged import Tally
+from hakiri.model.staged import StagedChunk, Tally
 from hakiri.spec.load import LoadMode
 from land.staging import ORDERS, Workshop, order
 
@@ -48,14 +46,16 @@ def test_rows_that_change_nothing_leave_no_version(spark_workshop: Workshop) -> 
     assert spark_workshop.version() == 0
 
 
-def test_ties_within_a_batch_fall_the_same_way_in_every_order(tmp_path: Path, spark_workshop: Workshop) -> None:
-    rivals = [order(1, note, 7) for note in ("x", "y", "z")]
-    winners = set()
-    for index, batch in enumerate(list(permutations(rivals))[::2]):
-        shop = Workshop(tmp_path / str(index), spark_workshop.spark)
-        shop.land(*(shop.chunk([row]) for row in batch), **BY_ID)
-        winners.update(shop.rows())
-    assert len(winners) == 1
+def test_of_rows_that_tie_the_one_read_last_wins(spark_workshop: Workshop) -> None:
+    def chunk(name: str, *notes: str) -> StagedChunk:
+        return spark_workshop.chunk([order(1, note, 7) for note in notes], name=name, files=2)
+
+    # By the number of the chunk, then by the place in its files; not by the order of the landing.
+    batch = [chunk("10000-00001", "x", "b", "a"), chunk("9999-00002", "z"), chunk("9999-00001", "y")]
+    spark_workshop.land(*batch, **BY_ID)
+    assert spark_workshop.rows() == [(1, "a", 7)]
+    spark_workshop.land(*batch[1:], **BY_ID)
+    assert spark_workshop.rows() == [(1, "z", 7)]
 
 
 def test_without_a_cursor_the_later_landing_wins(spark_workshop: Workshop) -> None:
@@ -91,12 +91,27 @@ def test_a_key_has_to_be_named_and_staged(workshop: Workshop) -> None:
 
 
 def test_columns_that_come_and_go(spark_workshop: Workshop) -> None:
-    spark_workshop.land_rows(order(1, "a", 1), order(2, "b", 1), **BY_ID)
+    spark_workshop.land_rows(order(1, "a", 1), order(2, "b", 1), order(4, "d", 1), **BY_ID)
     schema = pa.schema([*[field for field in ORDERS if field.name != "note"], pa.field("Né w", pa.float64())])
-    chunk = spark_workshop.chunk([{"id": 2, "seen": 2, "Né w": 0.5}, {"id": 3, "seen": 2, "Né w": 1.5}], schema=schema)
-    spark_workshop.land(chunk, **BY_ID)
+    changed, fresh, unchanged, filled = (
+        {"id": 2, "seen": 2, "Né w": 0.5},
+        {"id": 3, "seen": 2, "Né w": 1.5},
+        {"id": 1, "seen": 1, "Né w": None},
+        {"id": 4, "seen": 1, "Né w": 4.5},
+    )
+    landed = spark_workshop.land(spark_workshop.chunk([changed, fresh, unchanged, filled], schema=schema), **BY_ID)
+    assert landed.tally == Tally(read=4, staged=3, deduplicated=1)
+    expected = [(1, "a", 1, None), (2, "b", 2, 0.5), (3, None, 2, 1.5), (4, "d", 1, 4.5)]
+    assert spark_workshop.rows("id", "note", "seen", "Né w") == expected
+
+    again = spark_workshop.chunk([changed, fresh, unchanged, filled], schema=schema)
+    assert spark_workshop.land(again, **BY_ID).outcome is Outcome.RESTED
+    older = spark_workshop.chunk([order(1, "A", 3), order(2, None, 3)])
+    newer = spark_workshop.chunk([{"id": 3, "seen": 3, "Né w": 3.5}], schema=schema)
+    spark_workshop.land(older, newer, **BY_ID)
     assert spark_workshop.rows("id", "note", "seen", "Né w") == [
-        (1, "a", 1, None),
-        (2, None, 2, 0.5),
-        (3, None, 2, 1.5),
+        (1, "A", 3, None),
+        (2, None, 3, 0.5),
+        (3, None, 3, 3.5),
+        (4, "d", 1, 4.5),
     ]

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import RenameUnfit
+from hakiri.errors import RenameUnfit, TransformChanged
 from hakiri.model.chunk import Chunk, ChunkKey
 from hakiri.model.span import KeyRange
 from hakiri.plan.caution import CautionKind
 from hakiri.plan.drift import SchemaChange, refusal, schema_changes
-from hakiri.plan.facts import ColumnFact
+from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TransformFact
 from hakiri.plan.make import make_plan
 from hakiri.plan.reading import Reading, to_json
 from hakiri.spec.pipeline import SchemaPolicy
@@ -151,3 +151,23 @@ def test_a_rename_with_both_names_there_is_refused() -> None:
         error = refusal("shop", "orders", schema_changes(facts, SchemaPolicy.EVOLVE) or (), SchemaPolicy.EVOLVE)
         assert isinstance(error, RenameUnfit)
         assert (error.before, error.after) == ("town", "city")
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_applied"),
+    [
+        ({}, True),
+        ({"is_known_by_content": True}, False),
+        ({"is_known_by_content": True, "is_full_refresh": True}, True),
+    ],
+)
+def test_another_transform_holds_from_here_on_unless_landed_rows_have_to_be_known_again(
+    facts: dict[str, Any], is_applied: bool
+) -> None:
+    both = columns(id="int")
+    (found,) = changes(both, both, landed_transform="f00d" * 16, transform=TransformFact("cafe" * 16, False), **facts)
+    assert astuple(found) == ("reshaped", "transform", "f00df00d", "cafecafe", is_applied)
+    refused = refusal("shop", "orders", [found], SchemaPolicy.STRICT)
+    assert (type(refused) is TransformChanged) is not is_applied
+    assert not changes(both, both, landed_transform=NO_TRANSFORM, **facts)
+    assert not changes(both, both, transform=TransformFact("cafe", False), **facts), "an older catalog does not tell"

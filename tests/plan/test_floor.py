@@ -14,6 +14,7 @@ from hakiri.errors import (
     CursorUnordered,
     CursorUnreadable,
     HakiriError,
+    KeyNeeded,
     NoWindowForCursor,
     UnfitForCursor,
     WatermarkUnfit,
@@ -27,6 +28,7 @@ from hakiri.model.source import BackfillHint, CursorKind, RateBudget
 from hakiri.plan.floor import floor_of
 from hakiri.plan.knobs import Origin, Setting, knobs_of
 from hakiri.plan.make import make_plan
+from hakiri.spec.load import LoadMode
 from plan.world import HINT, NOW, facts_of, rows_of, spec_of, stored, survey_of
 
 WITH_LAG = {"column": "cursor", "lag": "36h"}
@@ -184,11 +186,25 @@ def test_more_parallelism_than_the_source_bears_is_said_and_done() -> None:
         ({"incremental": None, "backfill": {"window": "1d"}}, {}, "no-cursor"),
         ({}, {}, "numeric-cursor"),
         ({}, {"primary_key": ()}, "no-key"),
+        ({"incremental": None, "load": {"upsert_key": "part"}}, {"source_key": ("id",)}, "no-order"),
+        ({"tables": [{"name": "orders", "primary_key": ["id"]}]}, {"source_key": ("part", "id")}, "other-key"),
     ],
 )
 def test_what_may_surprise_is_said(spec: dict[str, Any], table: dict[str, Any], kind: str) -> None:
     plan = make_plan([facts_of(spec_of(**spec), survey=survey_of([]), **table)])
     assert kind in [caution.kind for caution in plan.pipelines[0].tables[0].cautions]
+
+
+def test_a_table_with_a_key_lands_by_upsert_and_one_without_by_append_unless_declared_otherwise() -> None:
+    def mode(spec: dict[str, Any], **table: Any) -> LoadMode:
+        return make_plan([facts_of(spec_of(**spec), survey=survey_of([]), **table)]).pipelines[0].tables[0].load_mode
+
+    assert mode({}) is LoadMode.UPSERT
+    assert mode({}, primary_key=()) is LoadMode.APPEND
+    assert mode({"load": {"upsert_key": "part"}}, primary_key=()) is LoadMode.UPSERT
+    assert mode({"load": {"mode": "append"}}) is LoadMode.APPEND
+    with pytest.raises(KeyNeeded):
+        mode({"load": {"mode": "upsert"}}, primary_key=())
 
 
 MARKED = {"load": {"mode": "incremental_watermark", "watermark_column": "cursor"}, "incremental": None}

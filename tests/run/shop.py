@@ -33,6 +33,7 @@ class Shop(Rounds):
                 "id": "shop",
                 "source": {"connector": "sqlite", "config": {"path": str(self.root / "shop.sqlite")}},
                 "tables": [{"name": "orders", "primary_key": ["id"], "incremental": "id"}],
+                "load": {"mode": "append"},
                 "quality": {"row_level": [{"type": "not_null", "field": "city", "on_fail": "skip"}]},
                 "retry": {"max_attempts": 1},
             }

@@ -152,8 +152,11 @@ def test_an_unknown_key_comes_with_the_one_that_was_meant(make_project: MakeProj
         ),
         ('load = { mode = "cdc_mirror", upsert_key = "id" }', "needs `sequence_by`"),
         ('load = { mode = "cdc_mirror", sequence_by = "lsn" }', "needs `upsert_key`, or a `primary_key`"),
-        ('load = { deletes = "soft" }', "`load.deletes`: has no meaning for the load mode `append`"),
-        ('load = { changes = { format = "debezium" } }', "`load.changes`: has no meaning for the load mode `append`"),
+        ('load = { deletes = "soft" }', "`load.deletes`: has no meaning without a load mode that uses it"),
+        (
+            'load = { changes = { format = "debezium" } }',
+            "`load.changes`: has no meaning without a load mode that uses it",
+        ),
         (
             'load = { mode = "cdc_mirror", upsert_key = "id", sequence_by = "n", history = "scd2", deletes = "soft" }',
             "`load.deletes`: has no meaning with a `history`",

@@ -19,6 +19,7 @@ MANY_FILES = 8
 
 # In a log a path is a URL, and engines disagree on what they escape in one.
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9_=/-][A-Za-z0-9_=./-]*")
+_ADOPTING = frozenset((LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK, LoadMode.TRUNCATE))
 _UNDERSTOOD = frozenset(("appendOnly", "invariants", "timestampNtz"))
 
 
@@ -29,7 +30,7 @@ def can_adopt(request: LandRequest, agreement: Agreement, standing: Standing | N
     return (
         can_adopt_build(request, agreement, standing)
         and request.mirror is None
-        and request.mode in (LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK, LoadMode.TRUNCATE)
+        and (request.mode in _ADOPTING or (request.mode is LoadMode.UPSERT and standing is None))
         and request.root.rstrip("/") in roots
         and all(_fits(chunk, agreement.schema) for chunk in request.chunks)
         and all(_PLAIN_PATH.fullmatch(file.path) for file in files)

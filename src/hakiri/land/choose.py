@@ -22,15 +22,16 @@ from hakiri.land.modes.blue_green import blue_green
 from hakiri.land.modes.cdc_mirror import cdc_mirror, of_tombstones, tombstones, with_mirrored
 from hakiri.land.modes.incremental_watermark import incremental_watermark
 from hakiri.land.modes.truncate import truncate
-from hakiri.land.modes.upsert import upsert
+from hakiri.land.modes.upsert import latest, upsert
 from hakiri.land.peek import sample
 from hakiri.land.recipe import MAPPED_NAMES, LandRequest, Mirror, Part, Recipe, Steps
 from hakiri.land.reconcile import Agreement, reconcile
-from hakiri.land.staged_files import count_keyless
+from hakiri.land.sameness import Given, comparisons, given_by
+from hakiri.land.staged_files import has_distinct_keys
 from hakiri.land.staged_types import table_type
 from hakiri.land.stamp import stamp_of
 from hakiri.land.standing import Standing
-from hakiri.land.target import PathTarget, sql_name
+from hakiri.land.target import PathTarget, folder_of, sql_name
 from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, columns_of, needs_mapped_names
 from hakiri.model.change import DELETED_COLUMN, HISTORY, MIRRORED, OP_COLUMN
 from hakiri.model.key import KeyValue
@@ -60,7 +61,8 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     agreement = _agree(request, stored, [_landed(request, one) for one in staged])
     _require_still(request, stored, agreement.schema)
     seen = _seen(request, agreement.schema)
-    steps = _steps(request, agreement.schema, standing)
+    parts = _parts(request, staged, agreement, seen)
+    steps = _steps(request, agreement.schema, standing, parts)
     found = standing.layout if standing else None
     require_fit(request.layout, found, agreement.schema, table=request.landing.table.table)
     wanted = with_names(request.layout, agreement.schema)
@@ -69,11 +71,12 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
     return Recipe(
         target=request.target,
         stamp=stamp_of(request.project, request.landing, tuple(dict.fromkeys(chunk.run for chunk in request.chunks))),
-        parts=_parts(request, staged, agreement, seen),
+        parts=parts,
         root=request.root,
         agreement=agreement,
         steps=steps,
         staged=seen,
+        tells_places=request.mode is LoadMode.UPSERT or request.keeps_latest,
         tally=request.tally,
         adopts=can_adopt(request, agreement, standing),
         is_new=standing is None,
@@ -88,20 +91,19 @@ def choose(request: LandRequest, standing: Standing | None) -> Recipe:
 
 def _staged(request: LandRequest, chunk: StagedChunk) -> Struct:
     """The chunk's columns by the names they have now; it may have been staged before they had them."""
-    own = table_type(chunk.schema, table=request.landing.table.table)
+    own = _as_read(request, chunk)
     _require_single(request, own)
     return own.renamed(outdated(own.names, request.renamed))
+
+
+def _as_read(request: LandRequest, chunk: StagedChunk) -> Struct:
+    return table_type(chunk.schema, table=request.landing.table.table)
 
 
 def _renames(request: LandRequest, stored: Struct) -> dict[str, str]:
     """The stored columns that have to be renamed first. Raises RenameUnfit."""
     _require_single(request, stored)
-    renames = outdated(stored.names, request.renamed)
-    is_told_apart = request.mirror is None and request.mode in (LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK)
-    if renames and is_told_apart and request.removes_overlap and not (request.key and request.cursor):
-        reason = "rows of this table are told apart by their content, of which the names are part"
-        raise _unfit(request, next(iter(renames.values())), reason)
-    return renames
+    return outdated(stored.names, request.renamed)
 
 
 def _require_single(request: LandRequest, columns: Struct) -> None:
@@ -157,12 +159,12 @@ def _seen(request: LandRequest, schema: Struct) -> Struct:
 
 def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement, seen: Struct) -> tuple[Part, ...]:
     """The files by the types they are read in: Parquet gives a number as a wider number, and never as a text."""
-    alike: dict[Struct, list[StagedFile]] = {}
+    alike: dict[tuple[Struct, frozenset[str]], list[StagedFile]] = {}
     for chunk, own in zip(request.chunks, staged, strict=True):
         fields = ((own.find(one.name) or one) if one.name in agreement.texts else one for one in seen.fields)
         old = {new: name for name, new in outdated(chunk.schema.names, request.renamed).items()}
-        alike.setdefault(Struct(tuple(fields)).renamed(old), []).extend(chunk.files)
-    return tuple(Part(schema, tuple(files)) for schema, files in alike.items())
+        alike.setdefault((Struct(tuple(fields)).renamed(old), given_by(own)), []).extend(chunk.files)
+    return tuple(Part(schema, tuple(files), given) for (schema, given), files in alike.items())
 
 
 def _require_whole(request: LandRequest) -> None:
@@ -175,17 +177,16 @@ def _require_whole(request: LandRequest) -> None:
         raise RowsUncounted(table=request.landing.table.table, expected=request.tally.staged, found=rows)
 
 
-def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> Steps:
+def _steps(request: LandRequest, schema: Struct, standing: Standing | None, parts: tuple[Part, ...]) -> Steps:
     name, stored = sql_name(request.target), None if standing is None else standing.schema
     if request.mirror is not None:
         return _mirror_steps(request, request.mirror, schema, standing)
     match request.mode:
         case LoadMode.APPEND:
-            return append(name, schema, stored, _overlap(request, schema))
+            return append(name, schema, _overlap(request, schema, stored))
         case LoadMode.TRUNCATE if request.keeps_latest:
-            _require_key(request, schema, None)
-            latest = upsert(name, schema, None, key=request.key, cursor=_present(request.cursor, schema))
-            return replace(truncate(), rows=latest.rows, required=latest.required, takes_every_row=False)
+            first = _latest(request, schema)
+            return replace(truncate(), rows=first.rows, required=first.required, takes_every_row=first.takes_every_row)
         case LoadMode.TRUNCATE:
             return truncate()
         case LoadMode.BLUE_GREEN:
@@ -193,16 +194,30 @@ def _steps(request: LandRequest, schema: Struct, standing: Standing | None) -> S
         case LoadMode.INCREMENTAL_WATERMARK:
             watermark = _watermark(request, schema, standing)
             _require_columns(request, schema)
-            overlap = _overlapping(request, watermark.name)
+            overlap = _overlapping(request, watermark.name, schema, stored)
             return incremental_watermark(name, schema, stored, watermark=watermark, overlap=overlap)
         case LoadMode.UPSERT:
-            _require_key(request, schema, stored)
-            cursor, parts = _present(request.cursor, schema), standing.layout.partition_by if standing else ()
-            return upsert(name, schema, stored, key=request.key, cursor=cursor, partition_by=parts)
+            return _upsert(request, schema, standing, parts)
         case LoadMode.CDC_MIRROR:
             raise AssertionError("a mirror is told what it is a mirror of")
         case _:
             assert_never(request.mode)
+
+
+def _upsert(request: LandRequest, schema: Struct, standing: Standing | None, parts: tuple[Part, ...]) -> Steps:
+    if standing is None:
+        return _latest(request, schema)
+    _require_key(request, schema, standing.schema)
+    return upsert(
+        sql_name(request.target),
+        schema,
+        standing.schema,
+        key=request.key,
+        cursor=_present(request.cursor, schema),
+        given=Given(tuple(part.given for part in parts)),
+        staged=_shapes(request),
+        partition_by=standing.layout.partition_by,
+    )
 
 
 def _watermark(request: LandRequest, schema: Struct, standing: Standing | None) -> Field:
@@ -236,16 +251,35 @@ def _strange(stored: Struct, wanted: set[str], *, is_exchange: bool) -> tuple[st
     return (*superfluous, *lacking)
 
 
-def _overlap(request: LandRequest, schema: Struct) -> Overlap | None:
+def _latest(request: LandRequest, schema: Struct) -> Steps:
+    """Insert the newest row of each key; on this machine's disk it is looked up whether those are all rows."""
+    _require_key(request, schema, None)
+    return Steps(
+        rows=latest(schema, key=request.key, cursor=_present(request.cursor, schema)),
+        required=request.key,
+        takes_every_row=folder_of(request.target) is not None and has_distinct_keys(request),
+        may_rest=True,
+    )
+
+
+def _overlap(request: LandRequest, schema: Struct, stored: Struct | None) -> Overlap | None:
     if not request.removes_overlap:
         return None
     _require_columns(request, schema)
-    return _overlapping(request, _present(request.cursor, schema))
+    return _overlapping(request, _present(request.cursor, schema), schema, stored)
 
 
-def _overlapping(request: LandRequest, cursor: str | None) -> Overlap:
-    has_keyless = bool(request.key and cursor and count_keyless(request))
-    return Overlap(request.key, cursor, _floor(request.chunks), has_keyless=has_keyless)
+def _overlapping(request: LandRequest, cursor: str | None, schema: Struct, stored: Struct | None) -> Overlap:
+    if stored is None:
+        return Overlap(key=request.key, cursor=cursor)
+    found = comparisons(schema, stored, _shapes(request), request.shapes, request.renamed)
+    floor = _floor(request.chunks) if cursor and stored.find(cursor) else None
+    return Overlap(found, request.key, cursor, floor)
+
+
+def _shapes(request: LandRequest) -> tuple[Struct, ...]:
+    """The columns that the staged rows were read with, by the names they had then."""
+    return tuple(dict.fromkeys(_as_read(request, chunk) for chunk in request.chunks if chunk.files))
 
 
 def _floor(chunks: tuple[StagedChunk, ...]) -> KeyValue | None:

@@ -8,7 +8,12 @@ from hakiri.land.types import Array, Field, Map, Struct, Type, sql_type
 
 def fitted_columns(stored: Struct, wanted: Struct, *, of: str) -> str:
     """The columns of a landing out of a stored row; NULL for those that the table lacks."""
-    return ", ".join(f"{_member(of, stored.find(one.name), one)} AS {column(one.name)}" for one in wanted.fields)
+    return ", ".join(f"{fitted_column(stored, one, of=of)} AS {column(one.name)}" for one in wanted.fields)
+
+
+def fitted_column(stored: Struct, wanted: Field, *, of: str) -> str:
+    """One column of a landing out of a stored row; NULL where the table lacks it."""
+    return _member(of, stored.find(wanted.name), wanted)
 
 
 def null_of(kind: Type) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hakiri.land.layout import BARE, Layout
 from hakiri.land.reach import Bound
 from hakiri.land.reconcile import Agreement
+from hakiri.land.sameness import Shape
 from hakiri.land.stamp import Stamp
 from hakiri.land.standing import Carried
 from hakiri.land.target import Target
@@ -21,6 +22,9 @@ STAGED = "hakiri_staged"
 """The view of every staged row, in the columns and types of the landing."""
 ROWS = "hakiri_rows"
 """The view of the rows that land."""
+
+FILE_COLUMN, ROW_COLUMN = "hakiri_file", "hakiri_row"
+"""Where a staged row lies: columns of STAGED that say so, for modes in which the row that was read last counts."""
 
 MAPPED_NAMES = ("delta.columnMapping.mode", "name")
 """The property of a table whose columns have other names in its files than for its readers."""
@@ -88,6 +92,8 @@ class LandRequest:
 
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Columns that have another name now, with their old ones."""
+    shapes: tuple[Shape, ...] = ()
+    """The columns that the table's rows were read with, where that is known; oldest first."""
     layout: Layout = BARE
     """What is declared about the table itself."""
 
@@ -161,6 +167,8 @@ class Part:
     schema: Struct
     """The landing's columns, those that become text in the types they were staged as."""
     files: tuple[StagedFile, ...]
+    given: frozenset[str] = frozenset()
+    """The columns that the rows were read with, as `Given` has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +183,8 @@ class Recipe:
     steps: Steps
     staged: Struct
     """The columns of STAGED: the landing's, and those that only its steps look at."""
+    tells_places: bool
+    """Whether STAGED also tells where each row lies, and by which part's columns it was read."""
     tally: Tally
     """Of the staged chunks."""
     adopts: bool

@@ -15,12 +15,13 @@ from hakiri.land.history import Commit, describe_history
 from hakiri.land.isolated import isolated, stamped, stamping, takes_stamps
 from hakiri.land.layout import Layout
 from hakiri.land.reach import EVERYWHERE, REACH, asked, reach
-from hakiri.land.recipe import MAPPED_NAMES, ROWS, STAGED, Laid, Part, Recipe
+from hakiri.land.recipe import FILE_COLUMN, MAPPED_NAMES, ROW_COLUMN, ROWS, STAGED, Laid, Part, Recipe
 from hakiri.land.said import is_missing, translating
+from hakiri.land.sameness import PART_COLUMN
 from hakiri.land.sql import DETAIL, column, listed, text
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, Target, quote, sql_name
-from hakiri.land.types import from_delta, sql_columns, sql_type
+from hakiri.land.types import Field, Simple, Struct, from_delta, sql_columns, sql_type
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally
 
@@ -52,6 +53,13 @@ FROM hakiri_staged
 COUNT_VERSION = "SELECT COUNT(*) AS found FROM {table} VERSION AS OF {version}"
 
 COUNT_LANDING = "SELECT COUNT(*) AS found, COUNT_IF({unmarked}) AS unmarked FROM hakiri_rows"
+
+PLACES = (
+    Field(PART_COLUMN, Simple("integer")),
+    Field(FILE_COLUMN, Simple("string")),
+    Field(ROW_COLUMN, Simple("long")),
+)
+"""What tells where a staged row lies."""
 
 NOTHING = "SELECT {columns} FROM hakiri_rows WHERE FALSE"
 
@@ -301,22 +309,26 @@ class SparkTable:
         return not self._session.catalog.tableExists(self._name)
 
     def _read(self, recipe: Recipe) -> DataFrame:
-        frames = [self._read_part(recipe, part) for part in recipe.parts if any(file.rows for file in part.files)]
+        frames = [
+            self._read_part(recipe, place, part)
+            for place, part in enumerate(recipe.parts)
+            if any(file.rows for file in part.files)
+        ]
         if not frames:
-            return self._session.createDataFrame([], sql_columns(recipe.staged))
+            places = Struct(PLACES if recipe.tells_places else ())
+            return self._session.createDataFrame([], sql_columns(Struct((*recipe.staged.fields, *places.fields))))
         return reduce(lambda one, other: one.unionAll(other), frames)
 
-    def _read_part(self, recipe: Recipe, part: Part) -> DataFrame:
+    def _read_part(self, recipe: Recipe, place: int, part: Part) -> DataFrame:
         paths = [f"{recipe.root.rstrip('/')}/{_unglobbed(file.path)}" for file in part.files if file.rows]
         # Folders of a staged file are no partitions, whatever they are called.
         reader = self._session.read.schema(sql_columns(part.schema)).option("recursiveFileLookup", "true")
         frame = reader.parquet(*paths)
-        if part.schema == recipe.staged:
+        if part.schema == recipe.staged and not recipe.tells_places:
             return frame
         fields = zip(part.schema.fields, recipe.staged.fields, strict=True)
-        return frame.selectExpr(
-            *(f"CAST({quote(own.name)} AS {sql_type(one.type)}) AS {quote(one.name)}" for own, one in fields)
-        )
+        columns = [f"CAST({quote(own.name)} AS {sql_type(one.type)}) AS {quote(one.name)}" for own, one in fields]
+        return frame.selectExpr(*columns, *(_placed(place) if recipe.tells_places else ()))
 
     def _lay_out(self, recipe: Recipe) -> None:
         for name, select in (*recipe.steps.before, (ROWS, recipe.steps.rows)):
@@ -409,6 +421,15 @@ def translated(landing: Landing) -> AbstractContextManager[None]:
         lambda: TableContended(table=table, number=number),
         lambda reason: LandingFailed(table=table, number=number, reason=reason),
         table=table,
+    )
+
+
+def _placed(place: int) -> tuple[str, ...]:
+    """PLACES of the rows of a part, as Spark tells them while it reads a file."""
+    return (
+        f"{place} AS {PART_COLUMN}",
+        f"_metadata.file_name AS {FILE_COLUMN}",
+        f"_metadata.row_index AS {ROW_COLUMN}",
     )
 
 

@@ -15,6 +15,9 @@ from hakiri.land.recipe import LandRequest
 from hakiri.model.renamed import present_name
 from hakiri.model.staged import StagedFile
 
+KEYS_HELD = 1_000_000
+"""How many rows' keys are held in memory at once."""
+
 
 @contextmanager
 def reading(table: str, file: StagedFile) -> Iterator[None]:
@@ -42,6 +45,43 @@ def count_keyless(request: LandRequest) -> int:
             names = [name for name in staged if present_name(name, request.renamed).casefold() in wanted]
             count += file.rows if len(names) < len(wanted) else _count_nulls(opened, names)
     return count
+
+
+def has_distinct_keys(request: LandRequest) -> bool:
+    """Whether every staged row has a key of its own, for certain; of more than KEYS_HELD rows nothing is certain.
+
+    Raises StagedFileUnfit.
+    """
+    files = [file for chunk in request.chunks for file in chunk.files if file.rows]
+    rows = sum(file.rows for file in files)
+    if not request.key or rows > KEYS_HELD:
+        return False
+    keys = [_keys(request, file) for file in files]
+    if any(_is_unfit(kind) for one in keys for kind in one.schema.types):
+        return False
+    try:
+        found = pa.concat_tables(keys, promote_options="permissive") if keys else None
+    except pa.ArrowException:  # staged in types that are no wider form of each other
+        return False
+    if found is None:
+        return True
+    nulls = sum(column.null_count for column in found.columns)
+    return bool(not nulls and found.group_by(found.column_names).aggregate([]).num_rows == rows)
+
+
+def _keys(request: LandRequest, file: StagedFile) -> pa.Table:
+    """The key of each row of a file, in the order and by the names of the key."""
+    system, folder = files_at(request.root)
+    path = f"{folder}/{file.path}"
+    with reading(request.landing.table.table, file), pq.ParquetFile(path, filesystem=system) as opened:
+        staged = {present_name(name, request.renamed).casefold(): name for name in opened.schema_arrow.names}
+        names = [staged[name.casefold()] for name in request.key]
+        return opened.read(columns=names).select(names).rename_columns(list(request.key))
+
+
+def _is_unfit(kind: pa.DataType) -> bool:
+    """Whether SQL takes other values of this type for equal than Arrow does: zeros and NaN of floats, nested ones."""
+    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
 
 
 def _count_nulls(file: pq.ParquetFile, names: Sequence[str]) -> int:

@@ -20,6 +20,8 @@ class ConnectorFacts:
 
     cursor_kind: CursorKind | None = None
     problems: Callable[[Mapping[str, Any]], tuple[BadConfig, ...]] = _no_problems
+    declares_keys: bool = False
+    """Whether its source knows the primary keys of its tables."""
 
 
 Connectors = Mapping[str, ConnectorFacts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hakiri.model.chunk import ChunkKey
@@ -87,4 +88,5 @@ class StagedChunk:
     cursor_low: KeyValue | None = None
     cursor_high: KeyValue | None = None
     content: Content | None = None  # of the staged rows; None where nobody asked
+    ingested_at: datetime | None = None  # of all its rows; None in what earlier releases have staged
     predicate: str = ""  # what the chunk read, as it was planned: a catalog that was lost learns it from here

@@ -40,6 +40,9 @@ class TableSchema:
     columns: pa.Schema
     """Names and types in the source's order; what a connector notes in field metadata is for itself alone."""
     primary_key: tuple[str, ...] = ()
+    """What tells its rows apart: the key that the pipeline declares, or else the source's own."""
+    own_key: tuple[str, ...] = ()
+    """The primary key that the source declares; empty where it declares none."""
     unordered: str = ""
     """Why the cursor's values sort otherwise at the source than they do as `columns` has them; empty where not so."""
 

@@ -30,6 +30,8 @@ class CautionKind(StrEnum):
     NUMERIC_CURSOR = "numeric-cursor"
     FUTURE_CURSOR = "future-cursor"
     NO_KEY = "no-key"
+    NO_ORDER = "no-order"
+    OTHER_KEY = "other-key"
     SNAPSHOT_NEEDED = "snapshot-needed"
     SKEW = "skew"
     FAILED_CHUNKS = "failed-chunks"
@@ -62,6 +64,7 @@ def cautions(
         for part in (
             _parallelism(pipeline),
             _cursor(pipeline, table),
+            _key(pipeline, table),
             _shape(table, portions, target),
             _state(table, history),
             _schema(changes),
@@ -107,11 +110,23 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
     if table.is_ahead and table.survey and table.survey.high is not None:
         top = f"the greatest value of the cursor, {shown(table.survey.high)}, lies in the future"
         yield CautionKind.FUTURE_CURSOR, f"{top}: rows that come before it is reached are not read"
-    if line is CursorType.OTHER and pipeline.load(table).mode is LoadMode.INCREMENTAL_WATERMARK:
+    if line is CursorType.OTHER and pipeline.mode(table) is LoadMode.INCREMENTAL_WATERMARK:
         yield CautionKind.NO_CURSOR, "a text has another order at each source: every run reads the whole table"
     key = table.primary_key or pipeline.load(table).upsert_key
     if not key and not pipeline.is_replacing(table):
         yield CautionKind.NO_KEY, "no primary key: what two reads have in common is told by content alone"
+
+
+def _key(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
+    if table.source_key and table.spec.primary_key and set(table.source_key) != set(table.spec.primary_key):
+        own, named = ", ".join(table.source_key), ", ".join(table.spec.primary_key)
+        yield CautionKind.OTHER_KEY, f"the primary key of the source is {own}, and the manifest names {named}"
+    if pipeline.mode(table) is not LoadMode.UPSERT or type_of_cursor(pipeline, table) is not None:
+        return
+    if _is_of_files(table):
+        yield CautionKind.NO_ORDER, "no cursor: of rows with one key, that of the last file, by name, and line counts"
+    elif set(pipeline.load(table).upsert_key or table.primary_key) != set(table.source_key):
+        yield CautionKind.NO_ORDER, "no cursor: of rows with one key, the one that is read last counts"
 
 
 def _is_of_files(table: TableFacts) -> bool:

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible
+from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible, TransformChanged
 from hakiri.model.accepted import accepted_types
 from hakiri.model.change import MIRRORED, OP_COLUMN
 from hakiri.model.renamed import doubled, outdated, present_name
+from hakiri.model.span import OneFile
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.widening import opened, wider
-from hakiri.plan.facts import ColumnFact, TableFacts
+from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TableFacts
+from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History
 from hakiri.spec.pipeline import SchemaPolicy
 
@@ -21,11 +23,12 @@ class ChangeKind(StrEnum):
     """How a schema moved. A column renamed without a word is one that was dropped and one that was added."""
 
     ADDED = "added"  # older rows get NULL
-    DROPPED = "dropped"  # the table keeps it; newer rows get NULL
+    DROPPED = "dropped"  # the table keeps it and its values; new rows get NULL
     WIDENED = "widened"
     NARROWED = "narrowed"  # rejected, unless accepted: the table keeps the wider type
     CHANGED = "changed"  # rejected, unless accepted: neither type holds the other's values, so it becomes text
     RENAMED = "renamed"  # as declared; rejected where both names are there
+    RESHAPED = "reshaped"  # by another transform; rejected where landed rows would no longer be known again
     REKEYED = "rekeyed"  # rejected, unless every row is read anew
 
 
@@ -52,7 +55,7 @@ def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChang
     landed, produced = ([_present(one, renamed) for one in names] for names in (table.landed_columns, table.produced))
     declared = table.upsert_key or table.primary_key
     keys = (tuple(present_name(name, renamed) for name in key) for key in (table.landed_key, declared))
-    found = [*_renamed(table), *column_changes(landed, produced), *_key(*keys)]
+    found = [*_renamed(table), *_reshaped(table), *column_changes(landed, produced), *_key(*keys)]
     is_strict = policy is SchemaPolicy.STRICT
     return tuple(SchemaChange(*change, is_applied=_is_applied(table, change, is_strict=is_strict)) for change in found)
 
@@ -62,6 +65,8 @@ def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: 
     refused = [one for one in changes if not one.is_applied]
     if not refused:
         return None
+    if any(one.kind is ChangeKind.RESHAPED for one in refused):
+        return TransformChanged(pipeline=pipeline, table=table)
     if policy is SchemaPolicy.STRICT:
         return SchemaDrift(pipeline=pipeline, table=table, changes=tuple(map(told, refused)))
     first = refused[0]
@@ -86,9 +91,12 @@ MARKS = {
     ChangeKind.NARROWED: "!",
     ChangeKind.CHANGED: "!",
     ChangeKind.RENAMED: "=",
+    ChangeKind.RESHAPED: "~",
     ChangeKind.REKEYED: "!",
 }
 
+_DIGITS = 8
+"""How much of a transform's digest people are shown."""
 _OURS = frozenset({*PROVENANCE, OP_COLUMN, *MIRRORED})
 
 Change = tuple[ChangeKind, str, str | None, str | None]
@@ -109,11 +117,19 @@ def _renamed(table: TableFacts) -> Iterator[Change]:
         yield ChangeKind.RENAMED, after, before, after
 
 
+def _reshaped(table: TableFacts) -> Iterator[Change]:
+    now = table.transform.digest if table.transform else NO_TRANSFORM
+    if table.landed_transform and table.landed_transform != now:
+        yield ChangeKind.RESHAPED, "transform", table.landed_transform[:_DIGITS], now[:_DIGITS]
+
+
 def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
     kind, column, _, after = change
     if kind is ChangeKind.RENAMED:  # what the manifest declares is no drift
         columns = (table.landed_columns or (), table.produced or ())
         return not any(doubled((one.name for one in names), table.spec.renamed) for names in columns)
+    if kind is ChangeKind.RESHAPED:
+        return not table.is_known_by_content or _is_read_anew(table) or _is_read_by_file(table)
     if is_strict:
         return False
     if kind in ACCEPTABLE:
@@ -125,6 +141,11 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
 def _is_read_anew(table: TableFacts) -> bool:
     """Whether every row is being read to take the place of what has landed, in this run or in one that was cut off."""
     return table.is_full_refresh or History.of(table.known, table.landed).is_refreshing
+
+
+def _is_read_by_file(table: TableFacts) -> bool:
+    """Whether each file is read once, so that no later read meets its rows."""
+    return any(isinstance(from_json(state.chunk.predicate).span, OneFile) for state in table.known[-1:])
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:

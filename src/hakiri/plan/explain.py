@@ -143,7 +143,9 @@ def _types(change: SchemaChange) -> str:
         case ChangeKind.ADDED:
             return f"{change.after} (added; older rows get NULL)"
         case ChangeKind.DROPPED:
-            return f"{change.before} (dropped at the source; kept here, newer rows get NULL)"
+            return f"{change.before} (dropped at the source; kept here, new rows get NULL)"
+        case ChangeKind.RESHAPED:
+            return f"{change.before} -> {change.after} (landed rows keep their form; --full-refresh lands them anew)"
         case ChangeKind.RENAMED:
             return f"(renamed from {change.before})"
         case _:

@@ -10,7 +10,7 @@ from hakiri.model.key import KeyValue
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.plan.modes import replaces_table
-from hakiri.spec.load import LoadSpec
+from hakiri.spec.load import LoadMode, LoadSpec
 from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
 
 
@@ -20,6 +20,9 @@ class ColumnFact:
 
     name: str
     type: str
+
+
+NO_TRANSFORM = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,13 @@ class TableFacts:
     """What tells its rows apart."""
     upsert_key: tuple[str, ...] = ()
     """What tells them apart once they have landed, where the load has a key of its own."""
+    source_key: tuple[str, ...] = ()
+    """The primary key that the source declares, whatever the manifest names."""
     transform: TransformFact | None = None
+    landed_transform: str = ""
+    """The digest of the transform that landed rows went through; NO_TRANSFORM for none, empty where it is not known."""
+    is_known_by_content: bool = False
+    """Whether a row that is read again is found among the landed ones by its content."""
     landed_columns: tuple[ColumnFact, ...] | None = None
     """What the table holds; None before the first landing."""
     landed_key: tuple[str, ...] = ()
@@ -92,6 +101,10 @@ class PipelineFacts:
     def load(self, table: TableFacts) -> LoadSpec:
         """The table's own load, or the pipeline's."""
         return self.spec.load_of(table.spec)
+
+    def mode(self, table: TableFacts) -> LoadMode:
+        """How the table lands: as declared, or as its key asks for."""
+        return self.load(table).mode_for(table.primary_key)
 
     def is_replacing(self, table: TableFacts) -> bool:
         """Whether each landing stands in the place of the last one, so that only a whole table may land."""

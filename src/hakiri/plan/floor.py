@@ -51,17 +51,17 @@ def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     else:
         stored = cursor_from_text(TableKey(pipeline.spec.id, table.spec.name), table.cursor.value)
         value, before = (stored.value, stored.column) if stored else (None, None)
-    kind, column = type_of_cursor(pipeline, table), cursor_column(pipeline, table)
-    if value is None or kind is None or column is None:
+    now = described_cursor(pipeline, table)
+    if value is None or now is None:
         return value
-    if before is not None and before.name not in (column, table.spec.renamed.get(column)):
+    if before is not None and before.name not in (now.name, table.spec.renamed.get(now.name)):
         raise CursorColumnChanged(
-            pipeline=pipeline.spec.id, table=table.spec.name, before=before.name, after=column, value=shown(value)
+            pipeline=pipeline.spec.id, table=table.spec.name, before=before.name, after=now.name, value=shown(value)
         )
-    if kind.holds(value):
+    if CursorType.of(now.type).holds(value):
         return value
     was = before.type if before else f"a {type(value).__name__}"
-    reason = f"({shown(value)}) is {was}, and `{column}` is {_type_of(table, column)} now"
+    reason = f"({shown(value)}) is {was}, and `{now.name}` is {now.type} now"
     raise CursorUnreadable(pipeline=pipeline.spec.id, table=table.spec.name, reason=reason)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 
+from hakiri.errors import KeyNeeded
 from hakiri.model import span as spans
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
 from hakiri.model.ledger import Phase
@@ -24,6 +25,7 @@ from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, 
 from hakiri.plan.reading import from_json, to_json, window_of
 from hakiri.plan.rounds import History, chunk_name, round_of
 from hakiri.plan.sizing import Target, target_for
+from hakiri.spec.load import LoadMode
 
 _TABLE_STRIDE = 1_000_000
 
@@ -62,12 +64,13 @@ def _move(phase: Phase, tables: Iterable[TablePlan]) -> Move | None:
 
 def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place: int) -> TablePlan:
     key = TableKey(pipeline.spec.id, table.spec.name)
+    _require_key(pipeline, table)
     history = History.of(table.known, table.landed)
     cut = Cut(
         table=key,
         kind=pipeline.cursor_kind,
         target=target_for(table.survey, knobs.parallelism.value) if table.survey else Target(),
-        column=described_cursor(pipeline, table),
+        column=(cursor := described_cursor(pipeline, table)),
         window=window_for(pipeline, table),
     )
     since = floor_of(pipeline, table)
@@ -80,9 +83,9 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
     return TablePlan(
         table=key,
         phase=_phase(table, history),
-        load_mode=pipeline.load(table).mode,
+        load_mode=pipeline.mode(table),
         progression=Progression(
-            cursor_column(pipeline, table), lag_of(pipeline, table), since, fresh[0].reading.reach if fresh else None
+            cursor.name if cursor else None, lag_of(pipeline, table), since, fresh[0].reading.reach if fresh else None
         ),
         chunks=tuple(_chunk(portion, cut, history, place, slot) for slot, portion in enumerate(fresh)),
         counts=_counts(history, len(fresh)),
@@ -91,6 +94,12 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
         changes=changes,
         cautions=cautions(pipeline, table, history=history, portions=fresh, target=cut.target, changes=changes),
     )
+
+
+def _require_key(pipeline: PipelineFacts, table: TableFacts) -> None:
+    """Raises KeyNeeded for an upsert without a key to go by."""
+    if pipeline.mode(table) is LoadMode.UPSERT and not (pipeline.load(table).upsert_key or table.primary_key):
+        raise KeyNeeded(pipeline=pipeline.spec.id, table=table.spec.name)
 
 
 def _told_apart(fresh: tuple[Portion, ...]) -> tuple[Portion, ...]:

@@ -9,6 +9,8 @@ from hakiri.spec.quality import KeyRule
 
 _COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONIC})
 REPLACING = frozenset({LoadMode.TRUNCATE, LoadMode.BLUE_GREEN})
+BY_CONTENT = frozenset({LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK})
+"""The modes in which a row that is read again is found among the landed ones by its content."""
 
 
 def key_rules(pipeline: PipelineSpec, table: TableSpec, primary_key: tuple[str, ...]) -> tuple[KeyRule, ...]:

@@ -69,6 +69,7 @@ class Extraction:
                 cursor_high=extracted.cursor_high,
                 content=extracted.content,
                 predicate=self.predicate,
+                ingested_at=self.ingested_at,
             )
         sealed = Seal(
             path=staged.folder,

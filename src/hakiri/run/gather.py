@@ -22,7 +22,7 @@ from hakiri.model.ledger import LandingStatus, Phase
 from hakiri.model.table import TableSchema
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.floor import floor_of
-from hakiri.plan.modes import watermark_of
+from hakiri.plan.modes import BY_CONTENT, watermark_of
 from hakiri.plan.rounds import History
 from hakiri.run.history import last_decision
 from hakiri.run.transforms import key_after
@@ -116,7 +116,13 @@ def history_of(catalog: Catalog, table: TableKey) -> History:
 def _table(
     spec: PipelineSpec, table: TableSpec, facts: TableFacts, catalog: Catalog | None, is_full_refresh: bool
 ) -> TableFacts:
-    facts = replace(facts, is_full_refresh=is_full_refresh, upsert_key=spec.load_of(table).upsert_key)
+    load = spec.load_of(table)
+    facts = replace(
+        facts,
+        is_full_refresh=is_full_refresh,
+        upsert_key=load.upsert_key,
+        is_known_by_content=load.mode_for(facts.primary_key) in BY_CONTENT,
+    )
     return facts if catalog is None else _known(facts, TableKey(spec.id, table.name), catalog)
 
 
@@ -129,12 +135,19 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
     columns = tuple(ColumnFact(*one) for one in column_types(landing, table=table.name))
     feed = feed_of(spec, table)
     if feed is not None:
-        return TableFacts(spec=table, columns=columns, primary_key=feed.key, produced=_mirrored(feed, schema))
+        return TableFacts(
+            spec=table,
+            columns=columns,
+            primary_key=feed.key,
+            produced=_mirrored(feed, schema),
+            unordered=schema.unordered,
+        )
     if reshape is None:
         return TableFacts(
             spec=table,
             columns=columns,
             primary_key=schema.primary_key,
+            source_key=schema.own_key,
             produced=columns,
             unordered=schema.unordered,
         )
@@ -145,6 +158,7 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
         spec=table,
         columns=columns,
         primary_key=key_after(spec, table, schema.primary_key, reshape, tuple(column.name for column in produced)),
+        source_key=schema.own_key,
         produced=produced,
         transform=TransformFact(reshape.digest, reshape.sees_all),
         unordered=schema.unordered,
@@ -173,6 +187,7 @@ def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
         landed_key=decided.key if decided else (),
         landed_partition=tuple(decided.partition_by) if decided else (),
         accepted=decided.accepted if decided else {},
+        landed_transform=decided.transform if decided else "",
         cursor=catalog.cursor(key),
         known=catalog.chunks(key),
         landed=landed_chunks(catalog, key),

@@ -167,7 +167,7 @@ class TableLander:
             staged,
             replaces_table=self._terms.replaces_table,
             tells_versions=self._terms.tells_versions,
-            lands_whole=self._terms.load.mode is LoadMode.INCREMENTAL_WATERMARK,
+            lands_whole=self._terms.load_mode is LoadMode.INCREMENTAL_WATERMARK,
         )
 
     def _history(self) -> History:
@@ -224,7 +224,7 @@ class TableLander:
         # Also what a landing commits before its rows: properties, wider columns.
         make_durable(self._place.target, landed.version + landed.trailing, since=request.since)
         # Before the landing is finished: a replay finds it noted, and nobody looks for it later.
-        self._note_schema(landed, is_exchange=request.mode in REPLACING)
+        self._note_schema(landed, staged, is_exchange=request.mode in REPLACING)
         self._record(landing, landed, staged)
         return landed
 
@@ -245,12 +245,13 @@ class TableLander:
             cursor=terms.cursor,
             renamed=terms.table.renamed,
             watermark=terms.watermark,
-            keeps_latest=is_exchange and terms.load.mode is LoadMode.UPSERT,
+            keeps_latest=is_exchange and terms.load_mode is LoadMode.UPSERT,
             mirror=terms.mirror(self._place, staged),
             layout=terms.layout,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
             repeats_last=is_exchange and last is not None and self._repeats(last, staged),
             accepted=terms.accepted(decided),
+            shapes=decided.shapes if decided else (),
             is_strict=terms.spec.schema_policy is SchemaPolicy.STRICT,
             accepts_loss=self._accepts_loss or all(from_json(one.chunk.predicate).replaces for one in states),
         )
@@ -353,28 +354,28 @@ class TableLander:
             )
         )
 
-    def _note_schema(self, landed: Landed, *, is_exchange: bool) -> None:
+    def _note_schema(self, landed: Landed, staged: tuple[StagedChunk, ...], *, is_exchange: bool) -> None:
         history = self._catalog.schemas(self._key)
         last = Decision.from_text(history[-1].schema_json) if history else None
-        key = self._terms.key(last, is_exchange=is_exchange)
-        known = last and (last.columns, last.key, tuple(last.partition_by))
-        if last is not None and known == (landed.schema, key, landed.partition_by):
-            return
         moved = outdated(last.columns.names, self._terms.table.renamed) if last else {}
         decision = Decision(
             columns=landed.schema,
-            key=key,
+            key=self._terms.key(last, is_exchange=is_exchange),
             accepted=self._terms.accepted(last),
             partition_by=landed.partition_by,
             renamed={new: old for old, new in moved.items()},
+            shapes=self._terms.shapes(last, staged, is_exchange=is_exchange),
+            transform=self._terms.transform,
             by=str(self._errand.equipment.node),
             run=self._errand.run,
             reason=_why(last, moved),
         )
+        if last is not None and last.is_like(decision):
+            return
         try:
             self._catalog.append_schema(self._key, decision.to_text(), after=len(history))
         except SchemaMoved:
-            self._note_schema(landed, is_exchange=is_exchange)
+            self._note_schema(landed, staged, is_exchange=is_exchange)
 
     def _advance(self, landing: Landing) -> None:
         current = self._catalog.cursor(self._key)

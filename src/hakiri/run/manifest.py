@@ -15,6 +15,7 @@ from hakiri.model.function import Functions
 from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
 from hakiri.spec.faults import guess
+from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import (
     PROJECT_FILE,
@@ -165,7 +166,7 @@ def export_schemas(place: Workplace, folder: Path | None) -> list[str]:
 
 def _summary(definition: Definition) -> Summary:
     spec, place = definition.spec, definition.written.place
-    modes = {spec.load_of(table).mode.value for table in spec.tables}
+    modes = {_mode(spec.load_of(table), table.primary_key) for table in spec.tables}
     return Summary(
         id=spec.id,
         connector=spec.source.connector,
@@ -175,6 +176,11 @@ def _summary(definition: Definition) -> Summary:
         file=place.file,
         line=place.line,
     )
+
+
+def _mode(load: LoadSpec, key: tuple[str, ...]) -> str:
+    """The load mode as far as the manifest tells it; a source may declare a key of its own."""
+    return load.mode_for(key).value if load.mode or load.upsert_key or key else "by key"
 
 
 def _assignments(texts: Sequence[str]) -> dict[tuple[str | int, ...], Any]:

@@ -257,7 +257,7 @@ def _predicate(where: Place, folder: str, landed: set[ChunkKey]) -> tuple[ChunkK
 
 def _require_readings(equipment: Equipment, spec: PipelineSpec, table: TableSpec, story: Story) -> None:
     """Where files are appended one by one, each that was read has to be known: it would be read and landed again."""
-    if spec.load_of(table).mode is not LoadMode.APPEND:
+    if spec.load_of(table).mode_for(table.primary_key) is not LoadMode.APPEND:
         return
     landed = {key for one in story.landings for key in one.chunks}
     known = {state.chunk.key for state in equipment.catalog.chunks(story.table)}

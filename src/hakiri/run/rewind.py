@@ -65,7 +65,7 @@ def rewind(
 
 
 def _require_rereadable(spec: PipelineSpec, table: TableSpec) -> None:
-    name, mode = f"{spec.id}/{table.name}", spec.load_of(table).mode
+    name, mode = f"{spec.id}/{table.name}", spec.load_of(table).mode_for(table.primary_key)
     if mode not in REREAD:
         raise RewindUnfit(asked=name, reason=f"by `{mode.value}` rows that were read before do not land again")
     if spec.incremental_of(table) is None:

@@ -28,7 +28,6 @@ from hakiri.run.gather import describe
 from hakiri.run.history import Decision, last_decision
 from hakiri.spec.faults import guess
 from hakiri.spec.feed import feed_load, sequence_columns
-from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy, TableSpec
 from hakiri.stage.manifest import read_manifest
 
@@ -72,7 +71,7 @@ class Differing:
     """Of the history that it was held against; 0 before the first landing."""
     changes: tuple[SchemaChange, ...]
     refused: HakiriError | None
-    told_apart_by: frozenset[str] | None
+    told_apart_by: frozenset[str]
     """The columns that tell rows and their versions apart; None where only a row's content does."""
     columns: frozenset[str] = frozenset()
     """Those of the table and of what is staged for it; what else changes is a field within one of them."""
@@ -197,8 +196,6 @@ def _require_holdable(differing: Differing, change: SchemaChange) -> None:
         reason = "text does not hold the values of both"
     elif change.column.casefold() not in differing.columns:
         reason = "it is a field of a nested column, and only a whole column can become text"
-    elif apart is None:
-        reason = "rows of this table are told apart by their content, which would be another"
     elif change.column.casefold() in apart:
         reason = "rows of this table are told apart by it, and text has another order"
     else:
@@ -256,13 +253,11 @@ def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, p
     return Differing(key, version, changes, refused, _told_apart_by(spec, table), columns, is_strict, landed)
 
 
-def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str] | None:
+def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str]:
     load, incremental = spec.load_of(table.spec), spec.incremental_of(table.spec)
     key, cursor = load.upsert_key or table.primary_key, incremental.column if incremental else None
     if replaces_table(spec, table.spec):
         return frozenset()
-    if load.mode in (LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK) and not (key and cursor):
-        return None
     sequence = sequence_columns(load, [column.name for column in table.produced or ()])
     return frozenset(present_name(name, table.spec.renamed).casefold() for name in (*key, cursor, *sequence) if name)
 

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.layout import Layout
 from hakiri.land.recipe import Mirror
+from hakiri.land.sameness import Shape, remembered
+from hakiri.land.staged_types import table_type
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.land.tombstones import farthest_op
 from hakiri.model.renamed import present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import StagedChunk
-from hakiri.plan.modes import REPLACING, cursor_of_table, replaces_table, tells_versions
+from hakiri.plan.facts import NO_TRANSFORM
+from hakiri.plan.modes import BY_CONTENT, REPLACING, cursor_of_table, replaces_table, tells_versions
 from hakiri.run.equipment import Place
 from hakiri.run.history import Decision
 from hakiri.spec.feed import feed_load, mirror_key, sequence_columns
@@ -38,6 +41,11 @@ class Terms:
         return self.spec.load_of(self.table)
 
     @property
+    def load_mode(self) -> LoadMode:
+        """The declared mode, or the one that fits the key."""
+        return self.load.mode_for(self.primary_key)
+
+    @property
     def replaces_table(self) -> bool:
         return replaces_table(self.spec, self.table)
 
@@ -54,6 +62,11 @@ class Terms:
         return self._now(self.load.watermark_column)
 
     @property
+    def transform(self) -> str:
+        """What the history keeps of the transform."""
+        return self.reshape.digest if self.reshape else NO_TRANSFORM
+
+    @property
     def layout(self) -> Layout:
         table = self.table
         commented = {one.name: one.comment for one in table.columns if one.comment}
@@ -67,7 +80,7 @@ class Terms:
 
     def mode(self, *, is_exchange: bool) -> LoadMode:
         """How a landing is carried out; the rest of a round of which a part has landed joins that part."""
-        mode = self.load.mode
+        mode = self.load_mode
         if is_exchange:
             return LoadMode.BLUE_GREEN if mode is LoadMode.BLUE_GREEN else LoadMode.TRUNCATE
         return LoadMode.APPEND if mode in REPLACING else mode
@@ -76,6 +89,18 @@ class Terms:
         """What the table's rows are told apart by: another key than was decided only with all rows read anew."""
         is_own = is_exchange or decided is None or not decided.key
         return self._present(self._own_key if is_own or decided is None else decided.key)
+
+    def shapes(
+        self, decided: Decision | None, staged: Sequence[StagedChunk], *, is_exchange: bool
+    ) -> tuple[Shape, ...]:
+        """The columns that the table's rows were read with, where a later read looks for them by their content."""
+        if self.load_mode not in BY_CONTENT:
+            return ()
+        known: tuple[Shape, ...] = ()
+        if decided and decided.has_landed and not is_exchange:
+            known = decided.shapes or (Shape(decided.columns),)
+        read = ((table_type(one.schema, table=self.table.name), one.ingested_at) for one in staged if one.files)
+        return remembered(known, read)
 
     def accepted(self, decided: Decision | None) -> dict[str, str]:
         """The columns whose types a person has accepted, with the type that may come."""

@@ -12,7 +12,8 @@ _ENDINGS = {LoadMode.BLUE_GREEN: ("new",), LoadMode.CDC_MIRROR: ("tombstones",)}
 
 def endings_beside(pipeline: PipelineSpec, table: TableSpec) -> tuple[str, ...]:
     """What the names end with of that which a table's load keeps beside it: its build, what has ended in it."""
-    return _ENDINGS.get(pipeline.load_of(table).mode, ())
+    mode = pipeline.load_of(table).mode
+    return _ENDINGS.get(mode, ()) if mode else ()
 
 
 def names_beside(pipeline: PipelineSpec) -> Iterator[str]:

@@ -30,6 +30,7 @@ _KEYS_OF_MODE = {
     LoadMode.INCREMENTAL_WATERMARK: frozenset({"watermark_column"}),
     LoadMode.CDC_MIRROR: frozenset({"upsert_key", "sequence_by", "changes", "deletes", "history"}),
 }
+_KEYS_OF_NO_MODE = _KEYS_OF_MODE[LoadMode.UPSERT]  # a key makes it one
 _UNSAID = LoadSpec()
 
 
@@ -40,7 +41,7 @@ def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> 
         return WrongValue(place=where(path), key=key_name(path), reason=reason, advice=advice)
 
     yield from _check_tables(spec, wrong)
-    yield from _check_loads(spec, wrong)
+    yield from _check_loads(spec, wrong, connectors)
     yield from check_mirrors(spec, wrong)
     yield from _check_columns(spec, wrong)
     yield from _check_renamed(spec, wrong)
@@ -106,26 +107,36 @@ def _check_tables(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
             yield wrong(("transforms", index, "keeps"), reason)
 
 
-def _check_loads(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
+def _check_loads(spec: PipelineSpec, wrong: Wrong, connectors: Connectors) -> Iterator[ManifestError]:
     yield from _check_unused_keys(spec.load, ("load",), wrong)
+    facts = connectors.get(spec.source.connector)
     for index, table in enumerate(spec.tables):
         if table.load:
             yield from _check_unused_keys(table.load, ("tables", index, "load"), wrong)
         path: KeyPath = ("tables", index, "load") if table.load else ("load",)
-        yield from _check_needed_keys(table, spec.load_of(table), path, wrong)
+        declares_keys = facts is not None and facts.declares_keys
+        yield from _check_needed_keys(table, spec.load_of(table), path, wrong, declares_keys=declares_keys)
         yield from _check_watermark(spec, index, table, wrong)
 
 
 def _check_unused_keys(load: LoadSpec, path: KeyPath, wrong: Wrong) -> Iterator[ManifestError]:
     for key in ("upsert_key", "null_keys", "watermark_column", "sequence_by", "changes", "deletes", "history"):
-        if getattr(load, key) != getattr(_UNSAID, key) and key not in _KEYS_OF_MODE[load.mode]:
-            yield wrong((*path, key), f"has no meaning for the load mode `{load.mode}`")
+        used = _KEYS_OF_MODE[load.mode] if load.mode else _KEYS_OF_NO_MODE
+        if getattr(load, key) != getattr(_UNSAID, key) and key not in used:
+            yield wrong((*path, key), f"has no meaning {_for_mode(load)}")
 
 
-def _check_needed_keys(table: TableSpec, load: LoadSpec, path: KeyPath, wrong: Wrong) -> Iterator[ManifestError]:
+def _for_mode(load: LoadSpec) -> str:
+    return f"for the load mode `{load.mode}`" if load.mode else "without a load mode that uses it"
+
+
+def _check_needed_keys(
+    table: TableSpec, load: LoadSpec, path: KeyPath, wrong: Wrong, *, declares_keys: bool
+) -> Iterator[ManifestError]:
     at = (*path, "mode")
-    needed = _KEYS_OF_MODE[load.mode]
-    if "upsert_key" in needed and not (load.upsert_key or table.primary_key):
+    needed = _KEYS_OF_MODE[load.mode] if load.mode else ()
+    has_key = load.upsert_key or table.primary_key or (load.mode is LoadMode.UPSERT and declares_keys)
+    if "upsert_key" in needed and not has_key:
         yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `upsert_key`, or a `primary_key` of the table")
     if "watermark_column" in needed and not load.watermark_column:
         yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `watermark_column`")

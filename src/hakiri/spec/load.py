@@ -71,8 +71,9 @@ class ChangesSpec(Frozen):
 class LoadSpec(Frozen):
     """How rows land."""
 
-    mode: LoadMode = LoadMode.APPEND
-    """append, truncate, upsert, blue_green, incremental_watermark or cdc_mirror."""
+    mode: LoadMode | None = None
+    """append, truncate, upsert, blue_green, incremental_watermark or cdc_mirror. Left out: upsert for a table with a
+    key, append for one without."""
     upsert_key: Columns = ()
     """The columns that identify a row (upsert, cdc_mirror); the table's primary_key when left out."""
     null_keys: NullKeyPolicy | None = None
@@ -91,3 +92,8 @@ class LoadSpec(Frozen):
     """Run before the load; a failure stops it."""
     post_hook: Hooks = ()
     """Run after a successful load."""
+
+    def mode_for(self, key: tuple[str, ...]) -> LoadMode:
+        """The mode of a table whose rows land with this key: the declared one, or the one that fits the key."""
+        by_key = LoadMode.UPSERT if self.upsert_key or key else LoadMode.APPEND
+        return self.mode or by_key

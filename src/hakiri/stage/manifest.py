@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from hakiri.errors import StagedUnfit
@@ -42,6 +43,8 @@ def to_json(staged: StagedChunk) -> str:
         "predicate": staged.predicate,
         "schema": to_delta(staged.schema),
     }
+    if staged.ingested_at is not None:  # a manifest of an earlier release keeps its fingerprint
+        plain["ingested_at"] = staged.ingested_at.isoformat()
     return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -97,6 +100,7 @@ def _from_plain(plain: dict[str, Any]) -> StagedChunk:
         cursor_high=_bound_from_plain(plain["cursor_high"]),
         content=Content(**plain["content"]) if plain["content"] else None,
         predicate=plain.get("predicate", ""),
+        ingested_at=datetime.fromisoformat(plain["ingested_at"]) if "ingested_at" in plain else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from hakiri.errors import StagedUnfit, TallyUnbalanced
@@ -23,6 +24,7 @@ def seal(
     cursor_high: KeyValue | None = None,
     content: Content | None = None,
     predicate: str = "",
+    ingested_at: datetime | None = None,
 ) -> StagedChunk:
     """End the attempt and make it durable; only then may the catalog hear of it. An attempt is sealed once.
 
@@ -49,6 +51,7 @@ def seal(
         cursor_high=cursor_high,
         content=content,
         predicate=predicate,
+        ingested_at=ingested_at,
     )
     _write_manifest(writer.files, attempt.manifest, staged)
     # From the inside out: a name becomes durable only after what it leads to. All of them, because a folder that was

@@ -33,6 +33,8 @@ class Declaration:
     """`module:Class`, imported when a source is opened; the class is called with the config alone."""
     local_paths: tuple[str, ...] = ()
     """Keys of the config that may hold a path of this machine; a relative one starts at the project."""
+    declares_keys: bool = False
+    """Whether the source knows the primary keys of its tables."""
 
 
 def names() -> tuple[str, ...]:
@@ -97,7 +99,8 @@ def _entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
 
 def _facts(name: str) -> ConnectorFacts:
     try:
-        return ConnectorFacts(declaration(name).cursor_kind, partial(check_config, name))
+        declared = declaration(name)
+        return ConnectorFacts(declared.cursor_kind, partial(check_config, name), declared.declares_keys)
     except ConnectorUnusable:
         return ConnectorFacts()
 

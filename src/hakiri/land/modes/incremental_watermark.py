@@ -30,6 +30,6 @@ def incremental_watermark(
         greatest = GREATEST.format(mark=mark(column(there.name), there.type), table=table)
         late = LATE.format(mark=mark(column(watermark.name), watermark.type), greatest=greatest)
     on_time = STAGED if there is None else ON_TIME.format(late=late)
-    steps = append(table, schema, stored, replace(overlap, staged=on_time) if there else None)
+    steps = append(table, schema, replace(overlap, staged=on_time) if there else None)
     told = Watermark(watermark.name, late=late, unmarked=unmarked(column(watermark.name), watermark.type))
     return replace(steps, watermark=told)

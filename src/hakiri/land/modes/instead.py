@@ -7,21 +7,39 @@ commit of somebody else is seen by it or stops it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hakiri.land.fitted import fitted_columns
 from hakiri.land.reach import REACH
-from hakiri.land.sql import listed
+from hakiri.land.sql import column
 from hakiri.land.types import Struct
 
 INSTEAD = """
-SELECT {columns} FROM hakiri_rows AS s WHERE {writes}
+SELECT {columns} FROM {rows} WHERE {writes}
 UNION ALL SELECT {stored} FROM {table} AS t LEFT ANTI JOIN hakiri_rows AS s ON {match} WHERE {reach}
 """
 
 
-def instead(table: str, schema: Struct, stored: Struct, *, match: str, writes: str = "TRUE") -> str:
-    """SELECT of what REACH holds afterwards: the rows of ROWS that are written, and stored ones that match none."""
+WITH_STORED = "hakiri_rows AS s LEFT JOIN (SELECT * FROM {table} AS t WHERE {reach}) AS t ON {match}"
+
+
+def instead(
+    table: str,
+    schema: Struct,
+    stored: Struct,
+    *,
+    match: str,
+    writes: str = "TRUE",
+    values: Mapping[str, str] | None = None,
+) -> str:
+    """SELECT of what REACH holds afterwards: the rows of ROWS that are written, and stored ones that match none.
+
+    `values` has an expression over `s` and `t` for each column that a written row takes from the stored one.
+    """
+    columns = (f"{(values or {}).get(name) or column(name, of='s')} AS {column(name)}" for name in schema.names)
     return INSTEAD.format(
-        columns=listed(schema.names, of="s"),
+        columns=", ".join(columns),
+        rows=WITH_STORED.format(table=table, reach=REACH, match=match) if values else "hakiri_rows AS s",
         writes=writes,
         stored=fitted_columns(stored, schema, of="t"),
         table=table,

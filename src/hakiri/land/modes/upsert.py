@@ -1,18 +1,21 @@
 """Upsert leaves one row per key, the newest; the same landings give the same table, whatever a batch repeats.
 
-Within a batch the latest cursor wins, then the greater content hash. Against the table, a row with an older cursor
-changes nothing; one with the same cursor and other content was changed within the cursor's grain, and wins because
-its landing is later. A row that replaces another is a new row: columns its source no longer gives are NULL.
+Within a batch the latest cursor wins, then the row that was read last: of the later chunk (file), further down in it.
+Against the table, a row with an older cursor changes nothing; one with the same cursor and other content was changed
+within the cursor's grain, and wins because its landing is later. A row keeps its values in columns that its source no
+longer gives.
 """
 
 from __future__ import annotations
 
+from hakiri.land.fitted import fitted_column
 from hakiri.land.modes.instead import instead
 from hakiri.land.reach import REACH, bounds
-from hakiri.land.recipe import Steps
+from hakiri.land.recipe import FILE_COLUMN, ROW_COLUMN, Steps
+from hakiri.land.sameness import PART_COLUMN, Given, is_read_alike, is_stored_alike
 from hakiri.land.sql import column, listed
 from hakiri.land.types import Struct
-from hakiri.model.staged import HASH_COLUMN
+from hakiri.model.staged import CHUNK_COLUMN, HASH_COLUMN
 
 LATEST = """
 SELECT {columns} FROM (
@@ -33,45 +36,67 @@ WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
 """
 
 
+READ_LAST = f"LENGTH({CHUNK_COLUMN}) DESC, {CHUNK_COLUMN} DESC, {FILE_COLUMN} DESC, {ROW_COLUMN} DESC"
+"""Chunks are numbered in the order of reading; a longer number is a greater one."""
+
+
+def latest(schema: Struct, *, key: tuple[str, ...], cursor: str | None, more: tuple[str, ...] = ()) -> str:
+    """SELECT of the newest staged row of each key, with these columns more."""
+    by_cursor = [f"{column(cursor)} DESC NULLS LAST"] if cursor else []
+    newest = ", ".join([*by_cursor, READ_LAST, f"{column(HASH_COLUMN)} DESC"])
+    return LATEST.format(columns=listed((*schema.names, *more)), key=listed(key), newest=newest)
+
+
 def upsert(
     table: str,
     schema: Struct,
-    stored: Struct | None,
+    stored: Struct,
     *,
     key: tuple[str, ...],
     cursor: str | None,
+    given: Given,
+    staged: tuple[Struct, ...],
     partition_by: tuple[str, ...] = (),
 ) -> Steps:
     """Insert new keys, replace older rows of known ones, and leave the rest; of the table only their reach is read."""
-    newest = [f"{column(cursor)} DESC NULLS LAST"] if cursor else []
-    latest = LATEST.format(
-        columns=listed(schema.names), key=listed(key), newest=", ".join([*newest, f"{column(HASH_COLUMN)} DESC"])
-    )
-    if stored is None:
-        return Steps(rows=latest, required=key, takes_every_row=False, may_rest=True)
     match = " AND ".join(f"{column(name, of='t')} = {column(name, of='s')}" for name in key)
     settled = _settled(stored, cursor)
+    if not is_read_alike(stored, given, staged):
+        settled = f"{settled} OR ({is_stored_alike(schema, stored, given)})"
+    kept = _kept(schema, stored, given)
     merge = MERGE.format(
         table=table,
         match=match,
         reach=REACH,
         settled=settled,
-        updates=", ".join(f"{column(name)} = {column(name, of='s')}" for name in schema.names),
+        updates=", ".join(
+            f"{column(name)} = {kept.get(name) or column(name, of='s')}"
+            for name in schema.names
+            if given.condition(name) != "FALSE"
+        ),
         columns=listed(schema.names),
         values=listed(schema.names, of="s"),
     )
-    rows = CHANGES.format(latest=latest, table=table, match=match, settled=settled, reach=REACH)
-    found = bounds(key, schema, stored, partition_by)
+    newest = latest(schema, key=key, cursor=cursor, more=(PART_COLUMN,) if given.is_mixed else ())
     return Steps(
-        rows=rows,
+        rows=CHANGES.format(latest=newest, table=table, match=match, settled=settled, reach=REACH),
         merge=merge,
-        instead=instead(table, schema, stored, match=match),
+        instead=instead(table, schema, stored, match=match, values=kept),
         required=key,
-        bounds=found,
+        bounds=bounds(key, schema, stored, partition_by),
         takes_every_row=False,
         may_rest=True,
         leaves_out=True,
     )
+
+
+def _kept(schema: Struct, stored: Struct, given: Given) -> dict[str, str]:
+    """The values of columns that not every staged row was read with: those rows keep what is stored."""
+    lacked = [one for one in schema.fields if given.condition(one.name) != "TRUE" and stored.find(one.name)]
+    return {
+        one.name: f"IF({given.condition(one.name)}, {column(one.name, of='s')}, {fitted_column(stored, one, of='t')})"
+        for one in lacked
+    }
 
 
 def _settled(stored: Struct, cursor: str | None) -> str:

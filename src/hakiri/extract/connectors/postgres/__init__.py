@@ -41,4 +41,5 @@ DECLARATION = Declaration(
     cursor_kind=CursorKind.MONOTONIC,
     config=PostgresConfig,
     connector="hakiri.extract.connectors.postgres.connector:PostgresConnector",
+    declares_keys=True,
 )

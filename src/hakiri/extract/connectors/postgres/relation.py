@@ -97,7 +97,7 @@ def describe(session: Session, table: SourceTable) -> TableSchema:
     schema = pa.schema(fields, metadata=notes)
     cursor = table.cursor if table.cursor in asked else None
     unordered = why_unordered(server[cursor], schema.field(cursor).type) if cursor else ""
-    return TableSchema(table, schema, key, unordered)
+    return TableSchema(table, schema, key, own_key, unordered)
 
 
 def relation_of(schema: TableSchema) -> Relation:

@@ -29,4 +29,5 @@ DECLARATION = Declaration(
     config=SqliteConfig,
     connector="hakiri.extract.connectors.sqlite.connector:SqliteConnector",
     local_paths=("path",),
+    declares_keys=True,
 )

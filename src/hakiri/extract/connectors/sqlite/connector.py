@@ -66,7 +66,7 @@ class SqliteConnector:
         schema = pa.schema(fields)
         declared = next((kind for name, kind, _ in listed if name == table.cursor and name in asked), "")
         unordered = why_unordered(declared, schema.field(table.cursor).type) if declared else ""
-        return TableSchema(table, schema, key, unordered)
+        return TableSchema(table, schema, key, own_key, unordered)
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
         with self._opened(schema.table) as connection:
