@@ -1,0 +1,40 @@
+"""Ordinary sources, living on, land right on the second apply and on every one after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from flow.life import Kind, Life, history, kinds, seeded, shortened
+from flow.stand import Stand
+
+MakeStand = Callable[[Mapping[str, str]], Stand]
+
+SAMPLE = (
+    Kind("sqlite", "append", has_key=False, lag=5),
+    Kind("postgres", "upsert", lag=5),
+    Kind("files", "append", has_cursor=False),
+)
+
+
+@pytest.mark.parametrize("kind", SAMPLE, ids=str)
+def test_a_table_is_what_its_mode_promises_after_every_apply(
+    make_stand: MakeStand, postgres_url: str, kind: Kind
+) -> None:
+    Life(kind, make_stand({}), postgres_url).live(history(seeded(str(kind)), rounds=4))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", kinds(), ids=str)
+def test_every_kind_of_table_is_what_its_mode_promises(
+    make_stand: MakeStand, postgres_url: str, kind: Kind, seed: int
+) -> None:
+    Life(kind, make_stand({}), postgres_url).live(history(seeded(f"{kind} {seed}"), rounds=12))
+
+
+def test_a_history_that_fails_is_cut_down_to_the_steps_it_fails_by() -> None:
+    steps = history(seeded(1), rounds=8)
+    culprits = {steps[3], steps[-2]}
+    assert set(shortened(steps, lambda some: culprits <= set(some))) == culprits
