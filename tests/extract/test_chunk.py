@@ -30,7 +30,9 @@ from hakiri.stage.seal import seal, verify
 from hakiri.stage.writer import AttemptWriter
 
 TABLE = SourceTable("things", cursor=CURSOR)
-PROVENANCE_OF_TEST = Provenance("run-1", "all", datetime(2026, 1, 5, 7, 30, tzinfo=UTC))
+PROVENANCE_OF_TEST = Provenance(
+    pipeline="shop", run="run-1", node="n1", chunk="all", ingested_at=datetime(2026, 1, 5, 7, 30, tzinfo=UTC)
+)
 NOT_NULL = NotNullRule(type="not_null", field="note", on_fail=RowFailure.SKIP)
 WARN = NotNullRule(type="not_null", field="amount", on_fail=RowFailure.WARN)
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible
 from hakiri.model.accepted import accepted_types
-from hakiri.model.change import MIRRORED, OP_COLUMN
+from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.renamed import doubled, outdated, present_name
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.widening import opened, wider
@@ -89,7 +89,7 @@ MARKS = {
     ChangeKind.REKEYED: "!",
 }
 
-_OURS = frozenset({*PROVENANCE, OP_COLUMN, *MIRRORED})
+_OURS = frozenset({*PROVENANCE, *CHANGE, KEPT_COLUMN, *MIRRORED})
 
 Change = tuple[ChangeKind, str, str | None, str | None]
 
