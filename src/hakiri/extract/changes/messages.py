@@ -83,8 +83,8 @@ class Side:
         of_columns = self._of_columns(wanted)
         if not self.objects:
             return of_columns
-        of_objects = self._of_values(wanted, [self.objects.get(place, {}).get(wanted.name) for place in range(self.size)])
-        return self._joined(of_columns, of_objects)
+        values = [self.objects.get(place, {}).get(wanted.name) for place in range(self.size)]
+        return self._joined(of_columns, self._of_values(wanted, values))
 
     def _of_columns(self, wanted: pa.Field) -> Column:
         if self.array is None or self.array.type.get_field_index(wanted.name) < 0:

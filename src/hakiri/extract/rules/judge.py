@@ -46,9 +46,7 @@ def named(rules: Iterable[AnyRowRule]) -> tuple[NamedRule, ...]:
     return tuple(found)
 
 
-def judge(
-    batch: pa.RecordBatch, rules: tuple[NamedRule, ...], *, table: str, key: tuple[str, ...] = ()
-) -> Judged:
+def judge(batch: pa.RecordBatch, rules: tuple[NamedRule, ...], *, table: str, key: tuple[str, ...] = ()) -> Judged:
     """Judge every row by every rule; a row that is set aside is named by its key. Pure: a repeat says the same.
 
     RowRuleBroken when a rule that aborts is broken, RuleUnfit when a rule cannot judge its column.

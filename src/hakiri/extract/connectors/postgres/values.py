@@ -76,7 +76,7 @@ def _remarks(
     key: tuple[str, ...],
     bad: set[int],
 ) -> Iterator[Fault]:
-    keys = rows.select([name for name in key if name in columns])
+    keys = rows.select([name for name in (key or columns) if name in columns])
     for name, column in columns.items():
         for index, (reason, raw) in column.remarks.items():
             if index not in bad:
