@@ -50,8 +50,9 @@ TOUCHED = "SELECT DISTINCT {key} FROM hakiri_staged WHERE {op} <> 'clear'"
 
 CLEARED = """
 UNION SELECT DISTINCT {stored_key} FROM {table} AS t
-WHERE {stored_sequence} < (SELECT MAX({sequence}) FROM hakiri_staged WHERE {op} = 'clear')
+WHERE {stored_sequence} < (SELECT MAX({sequence}) FROM hakiri_staged WHERE {op} = 'clear') OR {keeps}
 """
+"""The rows that a truncate ends, and those that may keep a value from before it."""
 
 BROUGHT = """
 SELECT {brought}, {op} AS hakiri_op, FALSE AS hakiri_is_stored, TRUE AS hakiri_is_brought
@@ -108,8 +109,9 @@ NEW_CUTS = "(SELECT COLLECT_SET({sequence}) FROM hakiri_staged WHERE {op} = 'cle
 
 JUDGED = """
 SELECT *, ARRAY_CONTAINS(hakiri_new_ends, hakiri_end) AS hakiri_is_ended,
-  IF(ARRAY_CONTAINS({new_cuts}, hakiri_end), hakiri_end, NULL) AS hakiri_cut
-FROM (SELECT {columns}, hakiri_new_ends, {verdict} FROM ({versions})) WHERE hakiri_action IS NOT NULL
+  IF(ARRAY_CONTAINS({new_cuts}, hakiri_cut_at), hakiri_cut_at, NULL) AS hakiri_cut
+FROM (SELECT *, {cut_at} AS hakiri_cut_at FROM (SELECT {columns}, hakiri_new_ends, {more} {verdict} FROM ({versions})))
+WHERE hakiri_action IS NOT NULL
 """
 
 KEPT = "SELECT {columns} FROM hakiri_judged WHERE hakiri_action = 'write'"
@@ -238,6 +240,7 @@ class _Parts:
             stored_sequence=self._stored_sequence,
             sequence=self._sequence,
             op=column(OP_COLUMN),
+            keeps=f"{column(KEPT_COLUMN)} IS NOT NULL" if self.stored.find(KEPT_COLUMN) else "FALSE",
         )
 
     def judged(self) -> str:
@@ -259,7 +262,16 @@ class _Parts:
             f"{told[name]} AS {column(name)}" if name in told else column(name) for name in self.schema.names
         )
         new_cuts = NEW_CUTS.format(sequence=self._sequence, op=column(OP_COLUMN))
-        return JUDGED.format(columns=columns, verdict=verdict, versions=versions, new_cuts=new_cuts)
+        return JUDGED.format(
+            columns=columns,
+            verdict=verdict,
+            versions=versions,
+            new_cuts=new_cuts,
+            more="hakiri_is_refilled, hakiri_begun," if self._lacking else "",
+            cut_at="COALESCE(hakiri_end, IF(hakiri_is_refilled, hakiri_begun, NULL))"
+            if self._lacking
+            else "hakiri_end",
+        )
 
     def merge(self) -> str:
         return MERGE.format(
