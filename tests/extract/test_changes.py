@@ -505,11 +505,11 @@ def test_rules_do_not_judge_a_value_that_was_not_sent() -> None:
 )
 def test_random_feeds_tell_what_their_sources_did(tmp_path: Path, columns: Any, shapes: tuple[str, ...]) -> None:
     random = Random(str(shapes))  # noqa: S311 the same on every run
-    for number in range(70):
+    for count in range(70):
         told = random_feed(random, shapes)
         # One row of every column comes first, so that a file without a change has columns, too.
-        first = envelope("c", 0, None, encoded({name: None for name in TYPES} | {"id": 9}))
-        folder = file_of(tmp_path / str(number), wrapped(first) if "bare" not in shapes else first)
+        first = envelope("c", 0, None, encoded(dict.fromkeys(TYPES) | {"id": 9}))
+        folder = file_of(tmp_path / str(count), wrapped(first) if "bare" not in shapes else first)
         with (folder / "orders.jsonl").open("a") as opened:
             opened.write("\n".join(told.lines))
         sink, found = read_feed(folder, columns)
