@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,9 @@ from hakiri.stage.seal import seal, verify
 from hakiri.stage.writer import AttemptWriter
 
 TABLE = SourceTable("things", cursor=CURSOR)
-PROVENANCE_OF_TEST = Provenance("run-1", "all", datetime(2026, 1, 5, 7, 30, tzinfo=UTC))
+PROVENANCE_OF_TEST = Provenance(
+    pipeline="shop", run="run-1", node="n1", chunk="all", ingested_at=datetime(2026, 1, 5, 7, 30, tzinfo=UTC)
+)
 NOT_NULL = NotNullRule(type="not_null", field="note", on_fail=RowFailure.SKIP)
 WARN = NotNullRule(type="not_null", field="amount", on_fail=RowFailure.WARN)
 
@@ -178,6 +180,26 @@ def test_what_a_connector_could_not_read_is_set_aside_and_counted() -> None:
         ("remark", 8, True),
     ]
     assert told[0]["row"] == "1,2,3"
+
+
+def test_a_row_that_is_set_aside_tells_who_did_it_when_and_which_row_it_is() -> None:
+    unread = fault_batch(BatchKind.QUARANTINED, [Fault("t", 7, "is no date", raw="{}", key='{"id": 4}')])
+    sink = Kept()
+    schema = replace(HostileConnector(Mood.PLAIN).describe(TABLE), primary_key=("id",))
+    extract_chunk(
+        Scripted(batches=(unread, things(id=[5], note=pa.array([None], pa.string())))),
+        ChunkRead(schema, WholeTable()),
+        sink,
+        provenance=PROVENANCE_OF_TEST,
+        rules=(NOT_NULL,),
+    )
+    told = [row for batch in sink.aside for row in batch.to_pylist()]
+    assert [(row["key"], row["line"], row["origin"]) for row in told] == [
+        ('{"id": 4}', None, "t"),
+        ('{"id": 5}', None, TABLE.name),
+    ]
+    stamps = {(row["pipeline_id"], row["run_id"], row["node_id"], row["created_at"]) for row in told}
+    assert stamps == {("shop", "run-1", "n1", PROVENANCE_OF_TEST.ingested_at)}
 
 
 def test_a_chunk_without_rows_still_has_columns() -> None:

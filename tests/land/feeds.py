@@ -11,13 +11,16 @@ import pyarrow as pa
 from hakiri.land.lander import Landed, land
 from hakiri.land.recipe import LandRequest, Mirror
 from hakiri.land.target import sql_name, tombstones_of
-from hakiri.land.tombstones import farthest_op, land_tombstones
-from hakiri.model.change import CURRENT_COLUMN, DELETED_COLUMN, OP_COLUMN, VALID_TO_COLUMN, Op
+from hakiri.land.tombstones import farthest_op, land_tombstones, unavailable_columns
+from hakiri.model.change import CURRENT_COLUMN, DELETED_COLUMN, OP_COLUMN, UNAVAILABLE_COLUMN, VALID_TO_COLUMN, Op
 from hakiri.model.staged import StagedChunk
 from hakiri.spec.load import LoadMode
 from land.staging import Row, Workshop, hash_of
 
 CHANGES = pa.schema([("id", pa.string()), ("note", pa.string()), ("lsn", pa.int64()), (OP_COLUMN, pa.string())])
+
+PARTIAL = CHANGES.insert(3, pa.field(UNAVAILABLE_COLUMN, pa.list_(pa.string())))
+"""Changes that may lack values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +31,21 @@ class Change:
     lsn: int
     id: str | int | None = None
     note: str | None = None
+    lacks: tuple[str, ...] = ()
+    """Columns whose values the row has and the change does not bring."""
 
     @property
     def row(self) -> Row:
-        return {"id": self.id, "note": self.note, "lsn": self.lsn, OP_COLUMN: self.op.value}
+        lacking = {UNAVAILABLE_COLUMN: list(self.lacks)} if self.lacks else {}
+        return {"id": self.id, "note": self.note, "lsn": self.lsn, OP_COLUMN: self.op.value, **lacking}
 
 
 def put(key: str, lsn: int, note: str = "new") -> Change:
     return Change(Op.UPSERT, lsn, key, note)
+
+
+def part(key: str, lsn: int) -> Change:
+    return Change(Op.UPSERT, lsn, key, None, ("note",))
 
 
 def delete(key: str, lsn: int) -> Change:
@@ -59,11 +69,13 @@ class Feed:
 
     def request(self, *chunks: StagedChunk, mode: LoadMode = LoadMode.CDC_MIRROR, **options: Any) -> LandRequest:
         assert self.shop.target is not None
+        lacking = unavailable_columns(str(self.shop.root), chunks, table="orders")
         mirror = Mirror(
             key=("id",),
             sequence=("lsn",),
             tombstones=sql_name(tombstones_of(self.shop.target)),
             brings=farthest_op(str(self.shop.root), chunks, table="orders"),
+            unavailable=tuple((name, name) for name in lacking),
         )
         return self.shop.request(*chunks, mode=mode, mirror=replace(mirror, **self.options), **options)
 
@@ -116,6 +128,25 @@ def versions(changes: Sequence[Change]) -> list[tuple[Any, ...]]:
         until = min(later, default=None)
         found.append((one.id, one.note, one.lsn, until, until is None))
     return sorted(found, key=repr)
+
+
+def filled(changes: Iterable[Change]) -> dict[tuple[Any, int], tuple[str | None, Any]]:
+    """The note of each version of each key, and what `_hakiri_kept` tells of it: NULL, or from which version it is."""
+    found: dict[tuple[Any, int], tuple[str | None, Any]] = {}
+    alive: dict[Any, tuple[str | None, int | None]] = {}
+    for change in _in_order(changes):
+        match change:
+            case Change(Op.CLEAR):
+                alive = {}
+            case Change(Op.DELETE):
+                alive.pop(change.id, None)
+            case Change(lacks=()):
+                alive[change.id] = (change.note, change.lsn)
+                found[change.id, change.lsn] = (change.note, None)
+            case _:
+                note, at = alive.setdefault(change.id, (None, None))
+                found[change.id, change.lsn] = (note, {"note": {"lsn": at}})
+    return found
 
 
 def _in_order(changes: Iterable[Change]) -> list[Change]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 import pyarrow as pa
@@ -20,13 +20,29 @@ from hakiri.land.recipe import Mirror
 from hakiri.land.staged_types import table_type
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.land.tombstones import farthest_op, land_tombstones
-from hakiri.model.change import HISTORY, OP_COLUMN, Op
+from hakiri.model.change import HISTORY, KEPT_COLUMN, OP_COLUMN, Op
 from hakiri.model.staged import Tally
 from hakiri.spec.load import LoadMode
-from land.feeds import CHANGES, MARKS, SPANS, Change, Feed, clear, current, delete, marked, put, versions
+from land.feeds import (
+    CHANGES,
+    MARKS,
+    PARTIAL,
+    SPANS,
+    Change,
+    Feed,
+    clear,
+    current,
+    delete,
+    filled,
+    marked,
+    part,
+    put,
+    versions,
+)
 from land.kinds import sample
 from land.staging import Workshop, named, ordered, provenance
 from land.statements import at_most
+from land.strict import StrictSession
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,6 +104,61 @@ def test_hundreds_of_shuffled_feeds_converge_landing_by_landing(spark_workshop: 
         assert feed.rows(*more) == sorted(oracle(seen), key=repr)
     again = feed.land(*random.choice(batches))
     assert (again.outcome, again.tally.staged) == (Outcome.RESTED, 0), "what has landed says nothing new"
+
+
+def partial(random: Random) -> list[list[Change]]:
+    """Batches of rows that come, go, and change without all of their values, in no order."""
+    changes = [clear(6), clear(13)]
+    for source in range(SOURCES):
+        lsns = random.sample(range(1, 20), random.randint(2, 7))
+        makes = (lambda key, lsn: put(key, lsn, f"of {lsn}"), part, part, delete)
+        changes += [random.choice(makes)(str(source), lsn) for lsn in lsns]
+    random.shuffle(changes)
+    return [changes[number::3] + random.sample(changes, 20) for number in range(3)]
+
+
+def require_filled(shop: Workshop, kind: str) -> None:
+    options, more, oracle = KINDS[kind]
+    feed, random = Feed(shop, dict(options), PARTIAL), Random(kind)  # noqa: S311 the same on every run
+    seen: list[Change] = []
+    for batch in partial(random):
+        seen += batch
+        assert feed.land(*batch).tally.is_balanced
+        notes = filled(seen)
+        found = shop.rows("id", "lsn", "note", KEPT_COLUMN, *more)
+        wanted = [(key, lsn, *notes[key, lsn], *rest) for key, _, lsn, *rest in oracle(seen)]
+        assert found == sorted(wanted, key=repr)
+    assert feed.land(*seen).outcome is Outcome.RESTED, "what has landed says nothing new"
+
+
+@pytest.mark.parametrize("kind", sample("hard", "history", of=tuple(KINDS)))
+def test_values_that_changes_do_not_bring_stay_what_they_were(spark_workshop: Workshop, kind: str) -> None:
+    require_filled(spark_workshop, kind)
+
+
+@pytest.mark.parametrize("kind", sample("soft", of=tuple(KINDS)))
+def test_they_do_where_rows_are_written_instead_of_merged(tmp_path: Path, spark: SparkSession, kind: str) -> None:
+    session = cast("SparkSession", StrictSession(spark))
+    require_filled(Workshop(tmp_path / "tables" / "orders", lambda: session), kind)
+
+
+def test_a_table_that_is_there_already_gets_the_column_of_kept_values_once_one_is_kept(
+    spark_workshop: Workshop,
+) -> None:
+    Feed(spark_workshop).land(put("a", 1), put("b", 1))
+    late = Feed(spark_workshop, schema=PARTIAL)
+    assert late.land(part("a", 2), part("c", 2)).tally == Tally(read=2, staged=2)
+    assert spark_workshop.rows("id", "note", "lsn", KEPT_COLUMN) == [
+        ("a", "new", 2, {"note": {"lsn": 1}}),
+        ("b", "new", 1, None),
+        ("c", None, 2, {"note": {"lsn": None}}),
+    ]
+    Feed(spark_workshop).land(put("c", 1, "late"), put("a", 3))
+    assert spark_workshop.rows("id", "note", "lsn", KEPT_COLUMN) == [
+        ("a", "new", 3, None),
+        ("b", "new", 1, None),
+        ("c", "late", 2, {"note": {"lsn": 1}}),
+    ]
 
 
 def test_each_change_is_counted_as_one_that_lands_or_one_that_says_nothing_new(spark_workshop: Workshop) -> None:

@@ -129,7 +129,13 @@ class Rounds:
         schema = connector.describe(source_table(self.spec, self.spec.tables[0]))
         attempt = Attempt(f"run-{self.run}", "n1", lease.chunk.key, lease.attempt)
         with AttemptWriter(LocalFiles(self.table), attempt) as writer:
-            provenance = Provenance(attempt.run, lease.chunk.key.chunk, self.clock.now())
+            provenance = Provenance(
+                pipeline=attempt.chunk.pipeline,
+                run=attempt.run,
+                node=attempt.node,
+                chunk=attempt.chunk.chunk,
+                ingested_at=self.clock.now(),
+            )
             rules = self.spec.quality.row_level
             read = extract_chunk(connector, ChunkRead(schema, reading.span), writer, provenance=provenance, rules=rules)
             predicate = lease.chunk.predicate if self.writes_predicates else ""

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from hakiri.extract.connectors.quarantine import BatchKind, kind_of, printable
+from hakiri.extract.connectors.quarantine import BatchKind, key_text, kind_of, printable
+from hakiri.extract.provenance import Provenance
 from hakiri.model.quarantined import QUARANTINED
 
 UNREADABLE = "unreadable"
 REMARK = "remark"
 
 
-def rows_aside(rows: pa.RecordBatch, *, rule_id: str, reason: str, column: str, is_kept: bool) -> pa.RecordBatch:
+def rows_aside(
+    rows: pa.RecordBatch, *, rule_id: str, reason: str, column: str, is_kept: bool, key: Sequence[str] = ()
+) -> pa.RecordBatch:
     """Rows that broke a rule, in the form of `model.quarantined`."""
     count = rows.num_rows
+    listed = rows.to_pylist()
     return _aside(
         rule_id=[rule_id] * count,
         reason=[reason] * count,
         column=[column] * count,
-        row=[row_json(row) for row in rows.to_pylist()],
+        row=[row_json(row) for row in listed],
         origin=[None] * count,
         line=[None] * count,
         is_kept=[is_kept] * count,
+        key=[key_text(row, key) for row in listed],
     )
 
 
@@ -39,9 +46,22 @@ def faults_aside(faults: pa.RecordBatch) -> pa.RecordBatch:
         column=faults.column("column"),
         row=faults.column("raw"),
         origin=faults.column("origin"),
-        line=faults.column("position"),
+        line=pc.if_else(pc.is_null(faults.column("key")), faults.column("position"), None),
         is_kept=[is_kept] * count,
+        key=faults.column("key"),
     )
+
+
+def stamped(rows: pa.RecordBatch, provenance: Provenance, *, table: str) -> pa.RecordBatch:
+    """Quarantined rows with the pipeline, and with the run, node and time of the attempt that set them aside."""
+    told = {
+        "origin": pc.fill_null(rows.column("origin"), table),
+        "pipeline_id": pa.repeat(pa.scalar(provenance.pipeline), rows.num_rows),
+        "run_id": pa.repeat(pa.scalar(provenance.run), rows.num_rows),
+        "node_id": pa.repeat(pa.scalar(provenance.node), rows.num_rows),
+        "created_at": pa.repeat(pa.scalar(provenance.ingested_at, QUARANTINED.field("created_at").type), rows.num_rows),
+    }
+    return pa.RecordBatch.from_pydict({**dict(zip(rows.schema.names, rows.columns, strict=True)), **told}, QUARANTINED)
 
 
 def row_json(row: dict[str, Any]) -> str:
@@ -69,4 +89,6 @@ def plain(value: Any) -> Any:
 
 
 def _aside(**columns: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict(columns, schema=QUARANTINED)
+    count = len(columns["is_kept"])
+    lacking = {field.name: pa.nulls(count, field.type) for field in QUARANTINED if field.name not in columns}
+    return pa.RecordBatch.from_pydict(columns | lacking, schema=QUARANTINED)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hakiri.errors import ChunkTooLarge, HakiriError
-from hakiri.extract.aside import faults_aside
+from hakiri.extract.aside import faults_aside, stamped
 from hakiri.extract.changes.feed import Feed
+from hakiri.extract.changes.told import by_values
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.hash import content_of
@@ -23,7 +24,6 @@ from hakiri.extract.provenance import Provenance, with_provenance
 from hakiri.extract.rules.judge import Judged, judge, named
 from hakiri.extract.sink import Sink
 from hakiri.extract.transform.reshape import CHUNK_BYTES, Reshape, Reshaping
-from hakiri.model.change import OP_COLUMN, Op
 from hakiri.model.key import KeyValue
 from hakiri.model.quarantined import set_aside
 from hakiri.model.span import Span
@@ -103,13 +103,14 @@ class _Conduct:
         content: Content | None,
     ) -> None:
         self._table = schema.name
+        self._key = schema.primary_key
         self._cursor = schema.table.cursor
         self._sink = sink
         self._provenance = provenance
         self._rules = named(rules)
         self._reshaping = reshape.open() if reshape else None
         self._sees_all = reshape is not None and reshape.sees_all
-        self._feed = feed
+        self._feed = feed.taught(schema.columns) if feed else None
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
         self._tally = Tally()
@@ -146,9 +147,7 @@ class _Conduct:
 
     def _unwrap(self, batch: pa.RecordBatch, feed: Feed) -> None:
         found = feed(batch)
-        for aside in found.aside:
-            self._sink.accept_quarantined(aside)
-        quarantined = sum(map(set_aside, found.aside))
+        quarantined = self._set_aside(found.aside)
         self._tally += Tally(filtered=found.filtered, added=found.added, quarantined=quarantined)
         self._hand_on(found.rows)
 
@@ -166,29 +165,41 @@ class _Conduct:
 
     def _hand_on(self, rows: pa.RecordBatch) -> None:
         judged = self._judge(rows)
-        for aside in judged.aside:
-            self._sink.accept_quarantined(aside)
+        quarantined = self._set_aside(judged.aside)
         kept = with_provenance(judged.kept, self._provenance, table=self._table)
         self._sink.accept(kept)
         if self._content is not None:
             self._content += content_of(kept.column(HASH_COLUMN))
         self._broken.update(judged.broken)
-        self._tally += Tally(staged=judged.kept.num_rows, quarantined=sum(map(set_aside, judged.aside)))
+        self._tally += Tally(staged=judged.kept.num_rows, quarantined=quarantined)
+
+    def _set_aside(self, found: Iterable[pa.RecordBatch]) -> int:
+        """Hand quarantined rows on; how many of them are nowhere else."""
+        count = 0
+        for rows in found:
+            self._sink.accept_quarantined(stamped(rows, self._provenance, table=self._table))
+            count += set_aside(rows)
+        return count
 
     def _judge(self, rows: pa.RecordBatch) -> Judged:
-        """What the rules make of the rows; a delete has no values that they could judge."""
+        """What the rules make of the rows. A value that a change does not bring is not judged."""
         if self._feed is None or not self._rules:
-            return judge(rows, self._rules, table=self._table)
-        has_values = pc.equal(rows.column(OP_COLUMN), Op.UPSERT.value)
-        judged = judge(rows.filter(has_values), self._rules, table=self._table)
-        kept = pa.concat_batches([judged.kept, rows.filter(pc.invert(has_values))])
-        return replace(judged, kept=kept)
+            return judge(rows, self._rules, table=self._table, key=self._key)
+        judged = [
+            judge(some, tuple(one for one in self._rules if one.rule.field in told), table=self._table, key=self._key)
+            for some, told in by_values(rows)
+        ]
+        return Judged(
+            pa.concat_batches([one.kept for one in judged]),
+            tuple(aside for one in judged for aside in one.aside),
+            sum((Counter(one.broken) for one in judged), Counter()),
+        )
 
     def faults(self, batch: pa.RecordBatch) -> None:
-        rows = faults_aside(batch)
-        self._sink.accept_quarantined(rows)
-        count = set_aside(rows)
-        self._tally += Tally(read=count, quarantined=count)
+        rows = batch if self._feed is None else self._feed.without_tombstones(batch)
+        filtered = batch.num_rows - rows.num_rows
+        quarantined = self._set_aside([faults_aside(rows)])
+        self._tally += Tally(read=quarantined + filtered, quarantined=quarantined, filtered=filtered)
 
     def _widen(self, batch: pa.RecordBatch) -> None:
         """The cursor reaches as far as what was read, whatever becomes of the rows."""

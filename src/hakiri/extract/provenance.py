@@ -14,11 +14,13 @@ from hakiri.model.staged import PROVENANCE
 _INSTANT = pa.timestamp("us", tz="UTC")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """Where the rows of one attempt come from. One instant for all of them, so that an attempt is one ingestion."""
 
+    pipeline: str
     run: str
+    node: str
     chunk: str
     ingested_at: datetime
 

@@ -19,7 +19,7 @@ from hakiri.land.adoptable import can_adopt
 from hakiri.land.layout import lacking, renamed_layout, require_fit, with_names
 from hakiri.land.modes.append import Overlap, append
 from hakiri.land.modes.blue_green import blue_green
-from hakiri.land.modes.cdc_mirror import cdc_mirror, of_tombstones, tombstones, with_mirrored
+from hakiri.land.modes.cdc_mirror import cdc_mirror, of_staged, of_tombstones, tombstones, with_mirrored
 from hakiri.land.modes.incremental_watermark import incremental_watermark
 from hakiri.land.modes.truncate import truncate
 from hakiri.land.modes.upsert import latest, upsert
@@ -33,7 +33,7 @@ from hakiri.land.stamp import stamp_of
 from hakiri.land.standing import Standing
 from hakiri.land.target import PathTarget, folder_of, sql_name
 from hakiri.land.types import Array, Decimal, Field, Map, Simple, Struct, Type, columns_of, needs_mapped_names
-from hakiri.model.change import DELETED_COLUMN, HISTORY, MIRRORED, OP_COLUMN
+from hakiri.model.change import DELETED_COLUMN, HISTORY, KEPT_COLUMN, MIRRORED
 from hakiri.model.key import KeyValue
 from hakiri.model.renamed import doubled, outdated
 from hakiri.model.staged import StagedChunk, StagedFile
@@ -135,7 +135,10 @@ def _agree(request: LandRequest, stored: Struct | None, staged: Sequence[Struct]
 
 def _require_still(request: LandRequest, stored: Struct | None, schema: Struct) -> None:
     """A strict table has the columns that it had. Raises SchemaDrift."""
-    if stored is None or schema == stored or not request.is_strict:
+    if stored is None or not request.is_strict:
+        return
+    stored, schema = (Struct(tuple(own for own in one.fields if own.name != KEPT_COLUMN)) for one in (stored, schema))
+    if schema == stored:
         return
     before, after = dict(columns_of(stored)), dict(columns_of(schema))
     changes = [f"~ {name} {before[name]} -> {kind}" for name, kind in after.items() if before.get(name, kind) != kind]
@@ -152,9 +155,8 @@ def _landed(request: LandRequest, staged: Struct) -> Struct:
 
 
 def _seen(request: LandRequest, schema: Struct) -> Struct:
-    """The columns of the staged rows: the table's, and what a change does."""
-    is_told = request.mirror is None or schema.find(OP_COLUMN) is not None
-    return schema if is_told else Struct((*schema.fields, Field(OP_COLUMN, Simple("string"))))
+    """The columns of the staged rows: the table's, and those of a change."""
+    return schema if request.mirror is None else of_staged(schema)
 
 
 def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement, seen: Struct) -> tuple[Part, ...]:

@@ -45,6 +45,8 @@ class Mirror:
     """Whether deleted rows stay, with a mark."""
     has_history: bool = False
     """Whether every version of a row is kept."""
+    unavailable: tuple[tuple[str, str], ...] = ()
+    """Columns that some staged change does not bring, by the names they have in staged files and in the table."""
     is_of_tombstones: bool = False
     """Whether it is the deletes that land, in the table of tombstones, and not the rows."""
 

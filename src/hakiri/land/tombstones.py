@@ -16,7 +16,7 @@ from hakiri.land.recipe import LandRequest, Mirror
 from hakiri.land.staged_files import reading
 from hakiri.land.standing import Standing
 from hakiri.land.target import sql_name, tombstones_of
-from hakiri.model.change import OP_COLUMN, Op
+from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
 from hakiri.model.chunk import TableKey
 from hakiri.model.renamed import outdated
 from hakiri.model.staged import StagedChunk, StagedFile
@@ -72,6 +72,32 @@ def farthest_op(root: str, chunks: Iterable[StagedChunk], *, table: str) -> Op:
     """What of the chunks' changes reaches farthest, as the footers of their files tell. Raises StagedFileUnfit."""
     found = [file for chunk in chunks for file in chunk.files if file.rows]
     return min((_least(root, file, table) for file in found), default=Op.UPSERT)
+
+
+def unavailable_columns(root: str, chunks: Iterable[StagedChunk], *, table: str) -> tuple[str, ...]:
+    """The columns that some of the chunks' changes do not bring, though their rows have them. Raises StagedFileUnfit.
+
+    A file is read only if its footer has a value.
+    """
+    marked = [chunk for chunk in chunks if UNAVAILABLE_COLUMN in chunk.schema.names]
+    found = {name for chunk in marked for file in chunk.files if file.rows for name in _unavailable(root, file, table)}
+    return tuple(sorted(found))
+
+
+def _unavailable(root: str, file: StagedFile, table: str) -> set[str]:
+    files, folder = files_at(root)
+    with reading(table, file), pq.ParquetFile(f"{folder}/{file.path}", filesystem=files) as opened:
+        groups = (opened.metadata.row_group(number) for number in range(opened.num_row_groups))
+        if not any(map(_has_unavailable, groups)):
+            return set()
+        lists = opened.read(columns=[UNAVAILABLE_COLUMN]).column(0)
+    return {name for one in lists.to_pylist() for name in one or ()}
+
+
+def _has_unavailable(group: pq.RowGroupMetaData) -> bool:
+    columns = (group.column(number) for number in range(group.num_columns))
+    told = next((one.statistics for one in columns if one.path_in_schema.startswith(f"{UNAVAILABLE_COLUMN}.")), None)
+    return told is None or told.has_min_max
 
 
 def _least(root: str, file: StagedFile, table: str) -> Op:

@@ -12,8 +12,13 @@ QUARANTINED = pa.schema(
         pa.field("column", pa.string()),
         pa.field("row", pa.string()),  # the row as JSON, or what was found in its place
         pa.field("origin", pa.string()),  # the file, or the table
-        pa.field("line", pa.int64()),  # in the file, or the ordinal in the span; from 1, where known
+        pa.field("line", pa.int64()),  # in the file, or the ordinal in a span of rows without a key; from 1
         pa.field("is_kept", pa.bool_(), nullable=False),  # the row is staged too, so it is not counted here
+        pa.field("key", pa.string()),  # the primary key as a JSON object, where the source has one
+        pa.field("pipeline_id", pa.string()),
+        pa.field("run_id", pa.string()),  # of the attempt that staged the row, as are the next two
+        pa.field("node_id", pa.string()),
+        pa.field("created_at", pa.timestamp("us", tz="UTC")),
     ]
 )
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible, TransformChanged
 from hakiri.model.accepted import accepted_types
-from hakiri.model.change import MIRRORED, OP_COLUMN
+from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.renamed import doubled, outdated, present_name
 from hakiri.model.span import OneFile
 from hakiri.model.staged import PROVENANCE
@@ -97,7 +97,7 @@ MARKS = {
 
 _DIGITS = 8
 """How much of a transform's digest people are shown."""
-_OURS = frozenset({*PROVENANCE, OP_COLUMN, *MIRRORED})
+_OURS = frozenset({*PROVENANCE, *CHANGE, KEPT_COLUMN, *MIRRORED})
 
 Change = tuple[ChangeKind, str, str | None, str | None]
 

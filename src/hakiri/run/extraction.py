@@ -92,12 +92,23 @@ class Extraction:
             # version again included, a later round reads; what a landed generation brought of it is left out then.
             return self._conduct(None, writer), True
 
+    @property
+    def _provenance(self) -> Provenance:
+        attempt = self.attempt
+        return Provenance(
+            pipeline=attempt.chunk.pipeline,
+            run=attempt.run,
+            node=attempt.node,
+            chunk=attempt.chunk.chunk,
+            ingested_at=self.ingested_at,
+        )
+
     def _conduct(self, connector: Connector | None, writer: AttemptWriter) -> Extracted:
         return extract_chunk(
             connector,
             self.read,
             Heeding(writer, _Lookout(self.sign, self.attempt.chunk.chunk)),
-            provenance=Provenance(self.attempt.run, self.attempt.chunk.chunk, self.ingested_at),
+            provenance=self._provenance,
             rules=self.rules,
             reshape=self.reshape,
             feed=self.feed,

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import WatermarkUnfit
-from hakiri.extract.changes.feed import Feed, feed_of
-from hakiri.extract.connectors.declared import source_table
+from hakiri.extract.changes.feed import Feed, described, feed_of
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.landing_types import landing_schema
 from hakiri.land.staged_types import column_types
-from hakiri.model.change import OP_COLUMN
+from hakiri.model.change import CHANGE
 from hakiri.model.chunk import ChunkKey, TableKey
 from hakiri.model.clock import SystemClock
 from hakiri.model.cursor import is_ahead
@@ -60,8 +59,8 @@ def gather(
     plan does not need it. `reshapes` are the transforms by table, `watermark` asks a landed table. Raises SourceError,
     PlanError, TransformUnfit, TypeUnlandable, CatalogError, and what asking a table raises.
     """
-    described = describe(spec, connector, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh)
-    facts, schemas = described.facts, described.schemas
+    known = describe(spec, connector, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh)
+    facts, schemas = known.facts, known.schemas
     tables = tuple(
         _surveyed(facts, _marked(facts, table, watermark), connector, schemas[table.spec.name])
         if surveys_all or not History.of(table.known, table.landed).open
@@ -83,7 +82,7 @@ def describe(
 
     Raises SourceError, TransformUnfit, TypeUnlandable and CatalogError.
     """
-    schemas = {table.name: connector.describe(source_table(spec, table)) for table in spec.tables}
+    schemas = {table.name: described(connector, spec, table) for table in spec.tables}
     facts = PipelineFacts(
         spec=spec,
         hint=connector.hint(),
@@ -175,8 +174,9 @@ def _require_kept(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> Non
 
 def _mirrored(feed: Feed, schema: TableSchema) -> tuple[ColumnFact, ...]:
     """The columns of the rows that a feed is about. Raises ChangesUnfit and ColumnReserved."""
-    bound = landing_schema(feed.bind(landing_schema(schema.columns, table=feed.table)), table=feed.table)
-    return tuple(ColumnFact(*one) for one in column_types(bound, table=feed.table) if one[0] != OP_COLUMN)
+    told = feed.taught(schema.columns)
+    bound = landing_schema(told.bind(landing_schema(schema.columns, table=feed.table)), table=feed.table)
+    return tuple(ColumnFact(*one) for one in column_types(bound, table=feed.table) if one[0] not in CHANGE)
 
 
 def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:

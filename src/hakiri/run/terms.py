@@ -11,7 +11,7 @@ from hakiri.land.recipe import Mirror
 from hakiri.land.sameness import Shape, remembered
 from hakiri.land.staged_types import table_type
 from hakiri.land.target import sql_name, tombstones_of
-from hakiri.land.tombstones import farthest_op
+from hakiri.land.tombstones import farthest_op, unavailable_columns
 from hakiri.model.renamed import present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import StagedChunk
@@ -112,11 +112,13 @@ class Terms:
         load = feed_load(self.spec, self.table)
         if load is None:
             return None
+        lacking = unavailable_columns(place.root, staged, table=self.table.name)
         return Mirror(
             key=self._present(mirror_key(self.table, load)),
             sequence=self._present(sequence_columns(load, [name for chunk in staged for name in chunk.schema.names])),
             tombstones=sql_name(tombstones_of(place.target)),
             brings=farthest_op(place.root, staged, table=self.table.name),
+            unavailable=tuple(zip(lacking, self._present(lacking), strict=True)),
             is_soft=load.deletes is Deletes.SOFT,
             has_history=load.history is not None,
         )

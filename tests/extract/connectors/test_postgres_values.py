@@ -160,7 +160,7 @@ def test_what_delta_cannot_hold_is_remarked_on(batches: tuple[pa.Schema, list[pa
     assert kind_of(remarks) is BatchKind.REMARKS
     assert rows.column(name).to_pylist() in ([None, None], [[1, 2], None], [["glad"], None])
     told = [row for row in remarks.to_pylist() if row["column"] == name]
-    assert told == [{"origin": "kinds", "position": 1, "reason": reason, "column": name, "raw": raw}]
+    assert told == [{"origin": "kinds", "position": 1, "reason": reason, "column": name, "raw": raw, "key": None}]
 
 
 def test_nothing_else_is_remarked_on(batches: tuple[pa.Schema, list[pa.RecordBatch]]) -> None:
@@ -193,6 +193,21 @@ def test_a_declared_type_counts_and_what_does_not_fit_it_is_quarantined(postgres
     assert bad.column("raw")[0].as_py() == '{"id": 2, "n": "1.234", "t": "2024-01-02"}'
     assert [row["position"] for row in remarks.to_pylist()] == [3]
     assert source.count(schema, WholeTable()) == rows.num_rows + bad.num_rows
+
+
+def test_a_row_that_is_set_aside_or_remarked_on_is_named_by_its_key(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA named_rows")
+        cursor.execute("CREATE TABLE named_rows.t (shop text, id int, n numeric, seen date, PRIMARY KEY (id, shop))")
+        cursor.execute("INSERT INTO named_rows.t VALUES ('a', 1, 1.234, NULL), ('b', 2, 1, 'infinity')")
+    source = open_connector("postgres", {"url": postgres_url})
+    columns = tuple(Column(*one) for one in (("shop",), ("id",), ("n", "decimal(10,2)"), ("seen",)))
+    schema = source.describe(SourceTable("named_rows.t", columns=columns))
+    _, bad, remarks = source.read(schema, WholeTable())
+    assert [bad.column("key")[0].as_py(), remarks.column("key")[0].as_py()] == [
+        '{"id": 1, "shop": "a"}',
+        '{"id": 2, "shop": "b"}',
+    ]
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,16 @@ def test_text_that_is_not_unicode_is_quarantined_with_its_bytes(tmp_path: Path) 
     schema = connector.describe(SourceTable("t"))
     bad, good = connector.read(schema, WholeTable())
     assert good.column("x").to_pylist() == ["b"]
-    assert bad.to_pylist() == [
-        {"origin": "t", "position": 1, "reason": "is not UTF-8", "column": "x", "raw": '{"x": "a\\udcff"}'}
-    ]
+    (row,) = bad.to_pylist()
+    assert row.pop("key") is None
+    assert row == {"origin": "t", "position": 1, "reason": "is not UTF-8", "column": "x", "raw": '{"x": "a\\udcff"}'}
+
+
+def test_a_row_that_is_set_aside_is_named_by_its_key(tmp_path: Path) -> None:
+    table = "CREATE TABLE t (shop TEXT, id INTEGER, x DATE, PRIMARY KEY (id, shop))"
+    connector = database(tmp_path, table, "INSERT INTO t VALUES ('a', 7, 'soon')")
+    (bad,) = connector.read(connector.describe(SourceTable("t")), WholeTable())
+    assert bad.column("key").to_pylist() == ['{"id": 7, "shop": "a"}']
 
 
 def test_an_old_spelling_of_a_time_is_not_lost_behind_a_floor(tmp_path: Path) -> None:

@@ -6,20 +6,18 @@ The parts may be objects, or texts with JSON in them, as a source gives them. A 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.errors import ChangesUnfit
-from hakiri.extract.changes.told import Told, Unfit, words
+from hakiri.extract.changes.messages import ENVELOPE, PAYLOAD, Column, Messages, Side, is_about_no_row
+from hakiri.extract.changes.told import UNAVAILABLE, Told, Unfit, words
 from hakiri.extract.connectors.files.infer import widened
-from hakiri.extract.connectors.fit import Fitted, fit_array, fit_values
 from hakiri.model.change import Op
 from hakiri.spec.feed import BINLOG, LSN, position_column
 
@@ -42,147 +40,140 @@ class Envelopes:
     """The columns of the rows to keep; all of them when left out."""
     kind: pa.StructType | None = None
     """What the rows are, where that is declared."""
+    learned: pa.StructType | None = None
+    """What a sample's own schemas tell of the rows, where nothing is declared."""
 
 
 def tell_envelopes(batch: pa.RecordBatch, envelopes: Envelopes) -> Told:
     """What the envelopes tell. Raises ChangesUnfit where they are none, or tell too little."""
-    for name in ("after", "op", "source"):
-        if name not in batch.schema.names:
-            raise ChangesUnfit(table=envelopes.table, reason=f"an envelope has a column `{name}`")
-    kind = _kind(batch.schema, envelopes)
-    before, after = (_part(batch, name, kind) for name in ("before", "after"))
-    texts = batch.column("op").cast(pa.string())
+    _require_envelopes(batch.schema, envelopes)
+    messages = Messages(batch)
+    before, after = messages.side("before"), messages.side("after")
+    kind = _kind(messages, before, after, envelopes)
+    texts = messages.text("op")
     op = words(texts, MEANT)
-    is_silent = pc.and_(pc.is_null(texts), pc.and_(pc.is_null(before.array), pc.is_null(after.array)))
-    is_message = pc.or_(is_silent, pc.fill_null(pc.equal(texts, MESSAGE), fill_value=False))
-    old = _members(before.array, [name for name in envelopes.key if kind.get_field_index(name) >= 0])
-    position, lost = _position(batch, envelopes)
+    is_message, is_strange = _without_operation(messages, texts)
+    old = {name: before.column(kind.field(name)) for name in envelopes.key if kind.get_field_index(name) >= 0}
+    now = {one.name: after.column(one) for one in kind}
+    position, lost = _position(messages, envelopes)
     return Told(
         op=op,
-        rows=_members(after.array, [one.name for one in kind]) | position,
-        deleted=old,
-        before=old,
+        rows={name: column.array for name, column in now.items()} | position,
+        deleted={name: column.array for name, column in old.items()},
+        before={name: column.array for name, column in old.items()},
+        unavailable=_unavailable(now, batch.num_rows),
         unfit=(
+            *_misfits(messages.faults, PAYLOAD, batch.num_rows),
+            Unfit(is_strange, "is no message of Debezium", "op"),
             Unfit(pc.is_null(op), "the operation is none that is known", "op"),
             *lost,
-            *_misfits(before, "before"),
-            *_misfits(after, "after"),
-            Unfit(_lacks(after.array, op, Op.UPSERT), "there is no row after the change", "after"),
-            Unfit(_lacks(before.array, op, Op.DELETE), "nothing tells which row was deleted", "before"),
+            *_unfit(before, "before", old),
+            *_unfit(after, "after", now),
+            Unfit(_lacks(after, op, Op.UPSERT), "there is no row after the change", "after"),
+            Unfit(_lacks(before, op, Op.DELETE), "nothing tells which row was deleted", "before"),
         ),
         is_message=is_message,
     )
 
 
-def _kind(schema: pa.Schema, envelopes: Envelopes) -> pa.StructType:
+def _require_envelopes(schema: pa.Schema, envelopes: Envelopes) -> None:
+    if PAYLOAD in schema.names:
+        return
+    for name in ENVELOPE[1:]:
+        if name not in schema.names:
+            raise ChangesUnfit(table=envelopes.table, reason=f"an envelope has a column `{name}`")
+
+
+def _without_operation(messages: Messages, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Which messages are about no row, and which are none of Debezium's."""
+    is_message = pc.fill_null(pc.equal(texts, MESSAGE), fill_value=False).to_pylist()
+    is_strange = [False] * len(texts)
+    for place in pc.indices_nonzero(pc.is_null(texts)).to_pylist():
+        members = messages.members(place)
+        is_message[place] = place not in messages.faults and is_about_no_row(members)
+        is_strange[place] = not set(ENVELOPE) & set(members)
+    return pa.array(is_message, pa.bool_()), pa.array(is_strange, pa.bool_())
+
+
+def _kind(messages: Messages, before: Side, after: Side, envelopes: Envelopes) -> pa.StructType:
     """The type of the rows: as declared, or as both sides show it."""
     if envelopes.kind is not None:
         return envelopes.kind
-    found = [schema.field(name).type for name in ("before", "after") if name in schema.names]
-    shown = [one for one in found if types.is_struct(one)]
+    shown = {field.name: field for field in (*rows_kind(messages, before, after), *(envelopes.learned or ()))}
     if not shown:
         raise ChangesUnfit(table=envelopes.table, reason="`after` shows no columns; declare them under `columns`")
-    kind = widened(shown[0], shown[-1])
-    names = envelopes.names or [field.name for field in kind]
-    return pa.struct([field for field in kind if field.name in names])
+    return pa.struct([field for name, field in shown.items() if name in (envelopes.names or shown)])
 
 
-def _part(batch: pa.RecordBatch, name: str, kind: pa.StructType) -> Fitted:
-    """One side of the envelopes in the type of the rows."""
-    if name not in batch.schema.names:
-        return Fitted(pa.nulls(batch.num_rows, kind), {})
-    array = batch.column(name)
-    if not types.is_struct(array.type):
-        return _parsed(array, kind)
-    members = [_member(array, field) for field in kind]
-    misfits: dict[int, str] = {}
-    for one in members:
-        misfits |= one.misfits
-    made = pa.StructArray.from_arrays([one.array for one in members], fields=list(kind), mask=pc.is_null(array))
-    return Fitted(made, misfits)
+def rows_kind(messages: Messages, before: Side, after: Side) -> pa.StructType:
+    """The type of the rows as their schemas tell it, or as both sides show it."""
+    found = (messages.shown("before"), messages.shown("after"), before.plain_kind(), after.plain_kind())
+    shown = reduce(widened, (one for one in found if one is not None), pa.struct([]))
+    told = reduce(widened, (*before.told_kinds(), *after.told_kinds()), pa.struct([]))
+    return pa.struct(list({field.name: field for field in (*shown, *told)}.values()))
 
 
-def _member(array: pa.StructArray, field: pa.Field) -> Fitted:
-    if array.type.get_field_index(field.name) < 0:
-        return Fitted(pa.nulls(len(array), field.type), {})
-    return fit_array(pc.struct_field(array, field.name), field.type)
+def _unavailable(columns: Mapping[str, Column], size: int) -> pa.Array:
+    """The names of the columns that a message has placeholders for; NULL where it has none."""
+    found: list[list[str] | None] = [None] * size
+    for name, column in columns.items():
+        if column.unavailable is not None:
+            for place in pc.indices_nonzero(column.unavailable).to_pylist():
+                found[place] = [*(found[place] or ()), name]
+    return pa.array(found, UNAVAILABLE)
 
 
-def _parsed(texts: pa.Array, kind: pa.StructType) -> Fitted:
-    """Objects of texts; members that the type does not know are left out."""
-    names = {field.name for field in kind}
-    values, unread = [], {}
-    for index, text in enumerate(texts.cast(pa.string()).to_pylist()):
-        value = _object(text)
-        if isinstance(value, str):
-            unread[index] = value
-        values.append({name: one for name, one in value.items() if name in names} if isinstance(value, dict) else None)
-    fitted = fit_values(values, kind)
-    return Fitted(fitted.array, fitted.misfits | unread)
-
-
-def _object(text: str | None) -> dict[str, Any] | str | None:
-    """The object that a text holds, NULL, or why it is none."""
-    if text is None:
-        return None
-    try:
-        value = json.loads(text, parse_float=Decimal)
-    except (ValueError, RecursionError):
-        return "is not JSON"
-    return value if value is None or isinstance(value, dict) else "is not an object"
-
-
-def _position(batch: pa.RecordBatch, envelopes: Envelopes) -> tuple[dict[str, pa.Array], list[Unfit]]:
+def _position(messages: Messages, envelopes: Envelopes) -> tuple[dict[str, pa.Array], list[Unfit]]:
     """Where each change stood in the log, as columns of the row."""
-    source = batch.column("source")
-    fields = envelopes.sequence or _usual(source.type, envelopes.table)
-    if not types.is_struct(source.type):
-        kinds = [(name, pa.string() if name == _FILE else pa.int64()) for name in fields]
-        parsed = _parsed(source, pa.struct(kinds))
-        return _columns(parsed.array, fields), _misfits(parsed, "source")
-    for name in fields:
-        if source.type.get_field_index(name) < 0:
-            raise ChangesUnfit(table=envelopes.table, reason=f"`source` has no field `{name}` to order changes by")
-    return _columns(source, fields), []
+    shown = messages.shown("source")
+    fields = envelopes.sequence or _usual(shown, envelopes.table)
+    if shown is not None and (unknown := [name for name in fields if shown.get_field_index(name) < 0]):
+        raise ChangesUnfit(table=envelopes.table, reason=f"`source` has no field `{unknown[0]}` to order changes by")
+    source = messages.side("source")
+    found = {name: source.column(pa.field(name, _position_kind(shown, name))) for name in fields}
+    columns = {position_column(name): _number(one.array, name) for name, one in found.items()}
+    return columns, _unfit(source, "source", found)
 
 
-def _usual(kind: pa.DataType, table: str) -> tuple[str, ...]:
+def _position_kind(shown: pa.StructType | None, name: str) -> pa.DataType:
+    if shown is not None:
+        return shown.field(name).type
+    return pa.string() if name == _FILE else pa.int64()
+
+
+def _usual(shown: pa.StructType | None, table: str) -> tuple[str, ...]:
     """The fields that a server's own log is ordered by."""
     for fields in (LSN, BINLOG):
-        if types.is_struct(kind) and all(kind.get_field_index(name) >= 0 for name in fields):
+        if shown is not None and all(shown.get_field_index(name) >= 0 for name in fields):
             return fields
     reason = "`source` has neither `lsn` nor `file`, `pos` and `row`; name its fields under `load.sequence_by`"
     raise ChangesUnfit(table=table, reason=reason)
 
 
-def _columns(source: pa.StructArray, fields: tuple[str, ...]) -> dict[str, pa.Array]:
-    found = _members(source, list(fields))
-    return {position_column(name): _number(one) if name == _FILE else one for name, one in found.items()}
-
-
-def _number(files: pa.Array) -> pa.Array:
+def _number(files: pa.Array, name: str) -> pa.Array:
     """The number that a log file's name ends with: names of more digits would sort before others as texts."""
-    if not types.is_string(files.type):
+    if name != _FILE or not types.is_string(files.type):
         return files
     return pc.struct_field(pc.extract_regex(files, _NUMBER), "number").cast(pa.int64())
 
 
-def _members(array: pa.StructArray, names: list[str]) -> dict[str, pa.Array]:
-    return {name: pc.struct_field(array, name) for name in names}
+def _unfit(side: Side, name: str, columns: Mapping[str, Column]) -> list[Unfit]:
+    """The rows of which a part does not fit, by part and reason."""
+    found = _misfits(side.faults, name, side.size)
+    for member, column in columns.items():
+        found += _misfits(column.misfits, f"{name}.{member}", side.size)
+    return found
 
 
-def _misfits(fitted: Fitted, column: str) -> list[Unfit]:
-    """The rows that do not fit, by reason."""
-    found: Mapping[str, list[int]] = {reason: [] for reason in fitted.misfits.values()}
-    for index, reason in fitted.misfits.items():
-        found[reason].append(index)
-    places = range(len(fitted.array))
+def _misfits(misfits: Mapping[int, str], column: str, size: int) -> list[Unfit]:
+    by_reason: dict[str, set[int]] = {}
+    for place, reason in misfits.items():
+        by_reason.setdefault(reason, set()).add(place)
     return [
-        Unfit(pa.array([one in set(which) for one in places], pa.bool_()), reason, column)
-        for reason, which in found.items()
+        Unfit(pa.array([place in which for place in range(size)], pa.bool_()), reason, column)
+        for reason, which in by_reason.items()
     ]
 
 
-def _lacks(array: pa.Array, op: pa.Array, wanted: Op) -> pa.Array:
-    is_wanted = pc.fill_null(pc.equal(op, wanted.value), fill_value=False)
-    return pc.and_(is_wanted, pc.is_null(array))
+def _lacks(side: Side, op: pa.Array, wanted: Op) -> pa.Array:
+    return pc.and_(pc.fill_null(pc.equal(op, wanted.value), fill_value=False), side.is_null)

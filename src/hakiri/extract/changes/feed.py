@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hakiri.errors import ChangesUnfit, ColumnReserved
 from hakiri.extract.changes.debezium import Envelopes, tell_envelopes
+from hakiri.extract.changes.described import learned, messages_schema
 from hakiri.extract.changes.plain import tell_plain
 from hakiri.extract.changes.told import Unwrapped, unwrap
-from hakiri.extract.connectors.declared import arrow_type
-from hakiri.model.change import MIRRORED, OP_COLUMN
+from hakiri.extract.connectors.declared import arrow_type, source_table
+from hakiri.extract.connectors.port import Connector
+from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
+from hakiri.model.span import WholeTable
+from hakiri.model.table import TableSchema
 from hakiri.spec.faults import guess
 from hakiri.spec.feed import feed_load, is_enveloped, mirror_key, sequence_columns
 from hakiri.spec.load import LoadSpec
@@ -28,13 +34,26 @@ class Feed:
     columns: tuple[tuple[str, str | None], ...] = ()
     """The columns of the rows, as declared, with their types."""
 
+    learned: pa.StructType | None = None
+    """The columns that a sample's own schemas tell of."""
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the type of every column is declared."""
+        return bool(self.columns) and all(kind for _, kind in self.columns)
+
     def bind(self, schema: pa.Schema) -> pa.Schema:
         """The columns of the changes that rows with these columns tell. Raises ChangesUnfit or ColumnReserved."""
         return self(pa.RecordBatch.from_pylist([], schema=schema)).rows.schema
 
+    def taught(self, schema: pa.Schema) -> Feed:
+        """The feed with what `described` has learned of its columns."""
+        kind = learned(schema)
+        return self if kind is None else replace(self, learned=kind)
+
     def __call__(self, batch: pa.RecordBatch) -> Unwrapped:
         """The changes that a batch tells. Pure: a repeat gives the same. Raises as `bind` does."""
-        reserved = {OP_COLUMN, *MIRRORED}
+        reserved = {*CHANGE, KEPT_COLUMN, *MIRRORED}
         if is_enveloped(self.load):
             told = tell_envelopes(batch, self._envelopes())
             sequence = sequence_columns(self.load, told.rows)
@@ -52,14 +71,22 @@ class Feed:
                 raise ColumnReserved(table=self.table, column=name)
         return unwrap(batch, told, key=self.key, sequence=sequence)
 
+    def without_tombstones(self, faults: pa.RecordBatch) -> pa.RecordBatch:
+        """What a connector could not read, but for the lines in which Kafka has no message for a key any more."""
+        if not is_enveloped(self.load) or kind_of(faults) is not BatchKind.QUARANTINED:
+            return faults
+        is_tombstone = pc.equal(pc.utf8_trim_whitespace(faults.column("raw")), "null")
+        return faults.filter(pc.invert(pc.fill_null(is_tombstone, fill_value=False)))
+
     def _envelopes(self) -> Envelopes:
-        is_typed = bool(self.columns) and all(kind for _, kind in self.columns)
+        declared = [(name, arrow_type(kind)) for name, kind in self.columns if kind]
         return Envelopes(
             table=self.table,
             key=self.key,
             sequence=self.load.sequence_by,
             names=tuple(name for name, _ in self.columns),
-            kind=pa.struct([(name, arrow_type(kind)) for name, kind in self.columns if kind]) if is_typed else None,
+            kind=pa.struct(declared) if self.is_typed else None,
+            learned=self.learned,
         )
 
 
@@ -70,3 +97,12 @@ def feed_of(pipeline: PipelineSpec, table: TableSpec) -> Feed | None:
         return None
     columns = tuple((column.name, column.type) for column in table.columns)
     return Feed(table.name, load, mirror_key(table, load), columns)
+
+
+def described(connector: Connector, pipeline: PipelineSpec, table: TableSpec) -> TableSchema:
+    """The table as its source describes it; that of a feed is made ready for `Feed.taught`. Raises SourceError."""
+    found = connector.describe(source_table(pipeline, table))
+    feed = feed_of(pipeline, table)
+    if feed is None or not is_enveloped(feed.load):
+        return found
+    return messages_schema(found, lambda asked: connector.read(asked, WholeTable()), is_typed=feed.is_typed)

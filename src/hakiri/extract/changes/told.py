@@ -7,7 +7,7 @@ the same row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hakiri.extract.aside import rows_aside
-from hakiri.model.change import OP_COLUMN, Op
+from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
 
+UNAVAILABLE = pa.list_(pa.string())
 RULE = "change"
 """The rule that rows break which are no changes."""
 
@@ -55,6 +56,8 @@ class Told:
     """The key of a row that is deleted."""
     before: Mapping[str, pa.Array] = field(default_factory=dict)
     """The key that a row had before it was changed; none where a feed does not tell."""
+    unavailable: pa.Array | None = None
+    """Names of columns whose values a row has and its change does not tell; none where a feed tells all of them."""
     unfit: tuple[Unfit, ...] = ()
     is_message: pa.Array | None = None
     """Which rows are about no row at all."""
@@ -77,6 +80,8 @@ def unwrap(batch: pa.RecordBatch, told: Told, *, key: Sequence[str], sequence: S
         name: now.get(name, array if name in sequence else _where(array, is_upsert))
         for name, array in told.rows.items()
     }
+    if told.unavailable is not None:
+        columns[UNAVAILABLE_COLUMN] = _where(told.unavailable, is_upsert)
     rows = pa.RecordBatch.from_pydict({**columns, OP_COLUMN: told.op})
     moved = pc.and_(left, pc.and_(is_upsert, _differ(told.before, now)))
     gone = _deletes(rows.filter(moved), {name: array.filter(moved) for name, array in told.before.items()}, sequence)
@@ -86,6 +91,20 @@ def unwrap(batch: pa.RecordBatch, told: Told, *, key: Sequence[str], sequence: S
         filtered=filtered,
         added=gone.num_rows,
     )
+
+
+def by_values(rows: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, frozenset[str]]]:
+    """The changes, parted by the columns whose values they tell: all, all but those unavailable, or none."""
+    told = frozenset(rows.schema.names)
+    is_upsert = _is(rows.column(OP_COLUMN), Op.UPSERT)
+    yield rows.filter(pc.invert(is_upsert)), frozenset()
+    if UNAVAILABLE_COLUMN not in told:
+        yield rows.filter(is_upsert), told
+        return
+    lacking = [tuple(one or ()) for one in rows.column(UNAVAILABLE_COLUMN).to_pylist()]
+    for names in dict.fromkeys(((), *lacking)):
+        which = pa.array([one == names for one in lacking], pa.bool_())
+        yield rows.filter(pc.and_(is_upsert, which)), told - set(names)
 
 
 def words(texts: pa.Array, meant: Mapping[str, Op]) -> pa.Array:

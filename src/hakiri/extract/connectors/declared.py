@@ -11,7 +11,6 @@ from hakiri.model.table import Column, SourceTable
 from hakiri.spec.column_type import check_type
 from hakiri.spec.faults import guess
 from hakiri.spec.feed import feed_load, is_enveloped
-from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 UTC_TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -22,23 +21,16 @@ def source_table(pipeline: PipelineSpec, table: TableSpec) -> SourceTable:
     """The table as a connector is asked for it."""
     incremental = pipeline.incremental_of(table)
     load = feed_load(pipeline, table)
-    columns = tuple(Column(column.name, column.type) for column in table.columns)
+    # The columns of rows in envelopes are not those of the source.
+    declared = () if load is not None and is_enveloped(load) else table.columns
     return SourceTable(
         name=table.name,
         query=table.query,
-        columns=_envelope(load, columns) if load is not None and is_enveloped(load) else columns,
+        columns=tuple(Column(column.name, column.type) for column in declared),
         # The key of a mirror does not tell its changes apart.
         primary_key=() if load is not None else table.primary_key,
         cursor=incremental.column if incremental else None,
     )
-
-
-def _envelope(load: LoadSpec, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """What is read where these are the columns of the rows inside: texts, of which the rows are made afterwards."""
-    if not columns or any(column.type is None for column in columns):
-        return ()
-    source = Column("source", "string" if load.sequence_by else None)
-    return (*(Column(name, "string") for name in ("before", "after", "op")), source)
 
 
 def arrow_type(text: str) -> pa.DataType:

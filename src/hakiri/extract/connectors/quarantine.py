@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import pyarrow as pa
+
+from hakiri.extract.connectors.fit import json_text
 
 RAW_LIMIT = 1 << 20
 
@@ -35,6 +38,8 @@ class Fault:
     column: str | None = None
     raw: str | None = None
     """What was found, as text, cut after a mebibyte."""
+    key: str | None = None
+    """The row's primary key as `key_text` writes it; None for a file, and for a table without one."""
 
 
 FAULTS = pa.schema(
@@ -44,6 +49,7 @@ FAULTS = pa.schema(
         pa.field("reason", pa.string(), nullable=False),
         pa.field("column", pa.string()),
         pa.field("raw", pa.string()),
+        pa.field("key", pa.string()),
     ]
 )
 
@@ -65,8 +71,14 @@ def fault_batch(kind: BatchKind, faults: Iterable[Fault]) -> pa.RecordBatch:
         "reason": [fault.reason for fault in listed],
         "column": [fault.column for fault in listed],
         "raw": [None if fault.raw is None else printable(fault.raw)[:RAW_LIMIT] for fault in listed],
+        "key": [None if fault.key is None else printable(fault.key)[:RAW_LIMIT] for fault in listed],
     }
     return pa.RecordBatch.from_pydict(columns, schema=FAULTS.with_metadata({_KIND: kind.value.encode()}))
+
+
+def key_text(row: Mapping[str, Any], key: Sequence[str]) -> str | None:
+    """The key of a row as a JSON object; None where the row does not have all of it."""
+    return json_text({name: row[name] for name in key}) if key and set(key) <= set(row) else None
 
 
 def printable(text: str) -> str:

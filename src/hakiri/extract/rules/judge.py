@@ -46,8 +46,8 @@ def named(rules: Iterable[AnyRowRule]) -> tuple[NamedRule, ...]:
     return tuple(found)
 
 
-def judge(batch: pa.RecordBatch, rules: tuple[NamedRule, ...], *, table: str) -> Judged:
-    """Judge every row by every rule. Pure: a repeat says the same.
+def judge(batch: pa.RecordBatch, rules: tuple[NamedRule, ...], *, table: str, key: tuple[str, ...] = ()) -> Judged:
+    """Judge every row by every rule; a row that is set aside is named by its key. Pure: a repeat says the same.
 
     RowRuleBroken when a rule that aborts is broken, RuleUnfit when a rule cannot judge its column.
     """
@@ -62,10 +62,11 @@ def judge(batch: pa.RecordBatch, rules: tuple[NamedRule, ...], *, table: str) ->
     aside = []
     for rule in _with(rules, RowFailure.SKIP):
         # The first rule that skips a row takes it, so that no row is counted twice.
-        aside.append(_aside(batch, pc.and_(kept, breaches[rule.id]), rule, is_kept=False))
+        aside.append(_aside(batch, pc.and_(kept, breaches[rule.id]), rule, key, is_kept=False))
         kept = pc.and_not(kept, breaches[rule.id])
     aside += [
-        _aside(batch, pc.and_(kept, breaches[rule.id]), rule, is_kept=True) for rule in _with(rules, RowFailure.WARN)
+        _aside(batch, pc.and_(kept, breaches[rule.id]), rule, key, is_kept=True)
+        for rule in _with(rules, RowFailure.WARN)
     ]
     return Judged(batch.filter(kept), tuple(rows for rows in aside if rows.num_rows), broken)
 
@@ -96,6 +97,8 @@ def _unfit(rule: NamedRule, table: str, why: str) -> RuleUnfit:
     return RuleUnfit(table=table, rule=rule.id, column=rule.rule.field, reason=why)
 
 
-def _aside(batch: pa.RecordBatch, which: pa.Array, rule: NamedRule, *, is_kept: bool) -> pa.RecordBatch:
-    rows = batch.filter(which)
-    return rows_aside(rows, rule_id=rule.id, reason=reason(rule.rule), column=rule.rule.field, is_kept=is_kept)
+def _aside(
+    batch: pa.RecordBatch, which: pa.Array, rule: NamedRule, key: tuple[str, ...], *, is_kept: bool
+) -> pa.RecordBatch:
+    rows, why = batch.filter(which), reason(rule.rule)
+    return rows_aside(rows, rule_id=rule.id, reason=why, column=rule.rule.field, is_kept=is_kept, key=key)

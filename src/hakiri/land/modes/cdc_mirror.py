@@ -7,11 +7,15 @@ does follows from three sets that only grow, the versions, the tombstones and th
 matter. Without a history, only the newest version of a key can matter to anything that comes later.
 
 A landing looks at the keys it touches: its own, and where a truncate came, those of the rows that it ends.
+
+A version may lack values that its row has (`UNAVAILABLE_COLUMN`). Such a column keeps the value of the newest version
+before it that brought one, unless the key ended in between, and NULL where none is known. `KEPT_COLUMN` has the
+sequence of that version, so a value that arrives late takes the place of an older one that was kept meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hakiri.land.fitted import fitted_columns, null_of
@@ -19,8 +23,18 @@ from hakiri.land.modes.instead import instead
 from hakiri.land.reach import REACH, Bound, bounds
 from hakiri.land.recipe import Mirror, Steps
 from hakiri.land.sql import column, listed, same, text
-from hakiri.land.types import Field, Simple, Struct, Type, sql_type
-from hakiri.model.change import CURRENT_COLUMN, DELETED_COLUMN, OP_COLUMN, VALID_FROM_COLUMN, VALID_TO_COLUMN, Op
+from hakiri.land.types import Array, Field, Simple, Struct, Type, sql_type
+from hakiri.model.change import (
+    CHANGE,
+    CURRENT_COLUMN,
+    DELETED_COLUMN,
+    KEPT_COLUMN,
+    OP_COLUMN,
+    UNAVAILABLE_COLUMN,
+    VALID_FROM_COLUMN,
+    VALID_TO_COLUMN,
+    Op,
+)
 from hakiri.model.staged import CHUNK_COLUMN, HASH_COLUMN, INGESTED_COLUMN, RUN_COLUMN
 
 TOMBSTONES = """
@@ -36,11 +50,12 @@ TOUCHED = "SELECT DISTINCT {key} FROM hakiri_staged WHERE {op} <> 'clear'"
 
 CLEARED = """
 UNION SELECT DISTINCT {stored_key} FROM {table} AS t
-WHERE {stored_sequence} < (SELECT MAX({sequence}) FROM hakiri_staged WHERE {op} = 'clear')
+WHERE {stored_sequence} < (SELECT MAX({sequence}) FROM hakiri_staged WHERE {op} = 'clear') OR {keeps}
 """
+"""The rows that a truncate ends, and those that may keep a value from before it."""
 
 BROUGHT = """
-SELECT {columns}, {op} AS hakiri_op, FALSE AS hakiri_is_stored, TRUE AS hakiri_is_brought
+SELECT {brought}, {op} AS hakiri_op, FALSE AS hakiri_is_stored, TRUE AS hakiri_is_brought
 FROM hakiri_staged WHERE {op} <> 'clear'
 """
 
@@ -59,11 +74,30 @@ SELECT *, COLLECT_SET(IF(hakiri_op = 'delete', {sequence}, NULL)) OVER (PARTITIO
   COLLECT_SET(IF(hakiri_op = 'delete' AND hakiri_is_brought, {sequence}, NULL)) OVER (PARTITION BY {key})
     AS hakiri_new_ends,
   BOOL_OR(hakiri_is_stored) OVER (PARTITION BY {apart}, hakiri_op) AS hakiri_was_stored,
+  BOOL_OR(hakiri_is_brought) OVER (PARTITION BY {key}) AS hakiri_is_touched, {newest_known}
   ROW_NUMBER() OVER (PARTITION BY {apart}, hakiri_op ORDER BY {newest}, hakiri_is_stored DESC) AS hakiri_rank
 FROM ({brought} {remembered} {stored})
 """
 
 CUTS = "CROSS JOIN (SELECT COLLECT_SET({sequence}) AS hakiri_cuts FROM {source} WHERE {op} = 'clear')"
+
+NEWEST_KNOWN = """
+MAX({known_at}) OVER (PARTITION BY {key} ORDER BY {sequence}) AS hakiri_at_{number},
+MAX_BY({value}, {known_at}) OVER (PARTITION BY {key} ORDER BY {sequence}) AS hakiri_value_{number},
+"""
+"""Of one column: the newest version up to each that brought a value of it, and that value."""
+
+FILLED = """
+SELECT *, {filled}
+FROM (SELECT *, ARRAY_MAX(FILTER(CONCAT(hakiri_ends, hakiri_cuts), one -> one <= {sequence})) AS hakiri_begun
+      FROM ({versions}))
+"""
+"""The versions, with what they keep of the columns that they did not bring."""
+
+REFILLED = "SELECT *, {is_refilled} AS hakiri_is_refilled FROM ({filled})"
+"""The same, with whether a stored version keeps other values than before."""
+
+UNFILLED = "SELECT *, FALSE AS hakiri_is_refilled FROM ({versions})"
 
 VERSIONS = """
 SELECT *, LEAD({sequence}) OVER (PARTITION BY {key} ORDER BY {sequence}) AS hakiri_next,
@@ -75,8 +109,9 @@ NEW_CUTS = "(SELECT COLLECT_SET({sequence}) FROM hakiri_staged WHERE {op} = 'cle
 
 JUDGED = """
 SELECT *, ARRAY_CONTAINS(hakiri_new_ends, hakiri_end) AS hakiri_is_ended,
-  IF(ARRAY_CONTAINS({new_cuts}, hakiri_end), hakiri_end, NULL) AS hakiri_cut
-FROM (SELECT {columns}, hakiri_new_ends, {verdict} FROM ({versions})) WHERE hakiri_action IS NOT NULL
+  IF(ARRAY_CONTAINS({new_cuts}, hakiri_cut_at), hakiri_cut_at, NULL) AS hakiri_cut
+FROM (SELECT *, {cut_at} AS hakiri_cut_at FROM (SELECT {columns}, hakiri_new_ends, {more} {verdict} FROM ({versions})))
+WHERE hakiri_action IS NOT NULL
 """
 
 KEPT = "SELECT {columns} FROM hakiri_judged WHERE hakiri_action = 'write'"
@@ -96,18 +131,20 @@ WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
 """
 
 CURRENT = """
-CASE WHEN hakiri_end IS NULL AND NOT hakiri_is_stored THEN 'write'
+CASE WHEN hakiri_end IS NULL AND (NOT hakiri_is_stored OR hakiri_is_refilled) THEN 'write'
      WHEN hakiri_end IS NOT NULL AND hakiri_was_stored THEN 'remove' END AS hakiri_action,
-hakiri_end IS NULL AS hakiri_is_new, hakiri_end
+hakiri_end IS NULL AND (NOT hakiri_is_stored OR hakiri_is_touched) AS hakiri_is_new, hakiri_end
 """
 
 MARKED = """
-CASE WHEN NOT hakiri_is_stored OR NOT ({deleted} <=> (hakiri_end IS NOT NULL)) THEN 'write' END AS hakiri_action,
-NOT hakiri_is_stored AS hakiri_is_new, hakiri_end
+CASE WHEN NOT hakiri_is_stored OR hakiri_is_refilled OR NOT ({deleted} <=> (hakiri_end IS NOT NULL))
+     THEN 'write' END AS hakiri_action,
+NOT hakiri_is_stored OR (hakiri_is_refilled AND hakiri_is_touched) AS hakiri_is_new, hakiri_end
 """
 
 VERSIONED = """
-CASE WHEN NOT hakiri_is_stored OR NOT ({valid_to} <=> LEAST(hakiri_next, hakiri_end)) THEN 'write' END AS hakiri_action,
+CASE WHEN NOT hakiri_is_stored OR hakiri_is_refilled OR NOT ({valid_to} <=> LEAST(hakiri_next, hakiri_end))
+     THEN 'write' END AS hakiri_action,
 NOT hakiri_is_stored AS hakiri_is_new, CASE WHEN hakiri_next <= hakiri_end THEN NULL ELSE hakiri_end END AS hakiri_end
 """
 
@@ -156,11 +193,21 @@ def tombstones(table: str, schema: Struct, stored: Struct | None, mirror: Mirror
     )
 
 
+def of_staged(schema: Struct) -> Struct:
+    """The columns of staged changes: those of the table, and what a change does and lacks."""
+    told: dict[str, Type] = {OP_COLUMN: Simple("string"), UNAVAILABLE_COLUMN: Array(Simple("string"))}
+    added = (Field(name, kind) for name, kind in told.items() if schema.find(name) is None)
+    return Struct((*schema.fields, *added))
+
+
 def with_mirrored(staged: Struct, mirror: Mirror) -> Struct:
     """The columns of a mirror's table: those of the rows, and what tells of their ends."""
-    rows = tuple(field for field in staged.fields if field.name != OP_COLUMN)
+    rows = tuple(field for field in staged.fields if field.name not in CHANGE)
     found = [staged.find(name) for name in mirror.sequence]
     parts = tuple(one for one in found if one is not None)
+    if mirror.unavailable:
+        lacking = dict.fromkeys(name for _, name in mirror.unavailable)
+        rows = (*rows, Field(KEPT_COLUMN, Struct(tuple(Field(name, Struct(parts)) for name in lacking))))
     sequence: Type = parts[0].type if len(parts) == 1 else Struct(parts)
     flag = Simple("boolean")
     if mirror.has_history:
@@ -193,6 +240,7 @@ class _Parts:
             stored_sequence=self._stored_sequence,
             sequence=self._sequence,
             op=column(OP_COLUMN),
+            keeps=f"{column(KEPT_COLUMN)} IS NOT NULL" if self.stored.find(KEPT_COLUMN) else "FALSE",
         )
 
     def judged(self) -> str:
@@ -207,12 +255,23 @@ class _Parts:
                 op=column(OP_COLUMN),
             ),
         )
+        versions = self._filled(versions) if self._lacking else UNFILLED.format(versions=versions)
         told, verdict = self._told()
+        told |= self._kept_values()
         columns = ", ".join(
             f"{told[name]} AS {column(name)}" if name in told else column(name) for name in self.schema.names
         )
         new_cuts = NEW_CUTS.format(sequence=self._sequence, op=column(OP_COLUMN))
-        return JUDGED.format(columns=columns, verdict=verdict, versions=versions, new_cuts=new_cuts)
+        return JUDGED.format(
+            columns=columns,
+            verdict=verdict,
+            versions=versions,
+            new_cuts=new_cuts,
+            more="hakiri_is_refilled, hakiri_begun," if self._lacking else "",
+            cut_at="COALESCE(hakiri_end, IF(hakiri_is_refilled, hakiri_begun, NULL))"
+            if self._lacking
+            else "hakiri_end",
+        )
 
     def merge(self) -> str:
         return MERGE.format(
@@ -261,10 +320,91 @@ class _Parts:
             key=listed(self.mirror.key),
             apart=listed(self._apart),
             newest=", ".join(newest),
-            brought=BROUGHT.format(columns=listed(self.schema.names), op=column(OP_COLUMN)),
+            newest_known="".join(self._newest_known(number) for number in range(len(self._lacking))),
+            brought=BROUGHT.format(brought=self._brought(), op=column(OP_COLUMN)),
             remembered="" if self.stored is None else self._remembered(),
             stored="" if self.stored is None else self._stored(self.stored),
         )
+
+    @property
+    def _lacking(self) -> tuple[str, ...]:
+        """The columns of which some version, stored or staged, did not bring a value."""
+        kept = self.schema.find(KEPT_COLUMN)
+        named = kept.type.names if kept is not None and isinstance(kept.type, Struct) else ()
+        return tuple(name for name in named if self.schema.find(name) is not None)
+
+    def _kept(self, name: str) -> str:
+        return f"{column(KEPT_COLUMN)}.{column(name)}"
+
+    def _brought(self) -> str:
+        """The columns of a staged change, each of those that it lacks marked as kept from an unknown version."""
+        if not self._lacking:
+            return listed(self.schema.names)
+        marks: dict[str, list[str]] = {}
+        for staged, name in self.mirror.unavailable:
+            marks.setdefault(name, []).append(_lacks(staged))
+        made = self._marked({name: f"IF({' OR '.join(one)}, {self._unknown}, NULL)" for name, one in marks.items()})
+        return ", ".join(f"{made} AS {column(one)}" if one == KEPT_COLUMN else column(one) for one in self.schema.names)
+
+    @property
+    def _unknown(self) -> str:
+        return _record([(name, null_of(self._field(name).type)) for name in self.mirror.sequence])
+
+    def _marked(self, marks: Mapping[str, str], other: str = "") -> str:
+        """The record of what a version keeps; `other` is the record that has the rest."""
+        kept = self._field(KEPT_COLUMN).type
+        fields = kept.fields if isinstance(kept, Struct) else ()
+        rest = {one.name: f"{other}.{column(one.name)}" if other else null_of(one.type) for one in fields}
+        return _record(list({**rest, **marks}.items()))
+
+    def _newest_known(self, number: int) -> str:
+        name = self._lacking[number]
+        own = [f"{self._kept(name)}.{column(part)}" for part in self.mirror.sequence]
+        kept_at = own[0] if len(own) == 1 else _record(list(zip(self.mirror.sequence, own, strict=True)))
+        is_known = f"hakiri_op = 'upsert' AND ({self._kept(name)} IS NULL OR {own[0]} IS NOT NULL)"
+        known_at = f"IF({self._kept(name)} IS NULL, {self._sequence}, {kept_at})"
+        return NEWEST_KNOWN.format(
+            number=number,
+            value=column(name),
+            key=listed(self.mirror.key),
+            sequence=self._sequence,
+            known_at=f"IF({is_known}, {_record([('at', known_at), ('hash', column(HASH_COLUMN))])}, NULL)",
+        )
+
+    def _filled(self, versions: str) -> str:
+        kept = [f"NOT (hakiri_kept_{number} <=> {self._kept(name)})" for number, name in enumerate(self._lacking)]
+        return REFILLED.format(
+            is_refilled=" OR ".join(kept),
+            filled=FILLED.format(
+                filled=", ".join(self._keeps(number) for number in range(len(self._lacking))),
+                sequence=self._sequence,
+                versions=versions,
+            ),
+        )
+
+    def _keeps(self, number: int) -> str:
+        """What a version keeps of a column that it did not bring: of which version, and whether that one counts."""
+        name, at = self._lacking[number], f"hakiri_at_{number}.at"
+        parts = self.mirror.sequence
+        members = [(part, at if len(parts) == 1 else f"{at}.{column(part)}") for part in parts]
+        is_known = f"{at} IS NOT NULL AND (hakiri_begun IS NULL OR {at} >= hakiri_begun)"
+        kept = f"IF({is_known}, {_record(members)}, {self._unknown})"
+        return f"IF({self._kept(name)} IS NULL, NULL, {kept}) AS hakiri_kept_{number}"
+
+    def _kept_values(self) -> dict[str, str]:
+        """The columns of a version, with the values that it keeps."""
+        if not self._lacking:
+            return {}
+        first = column(self.mirror.sequence[0])
+        values = {
+            name: f"CASE WHEN hakiri_kept_{number} IS NULL THEN {column(name)} "
+            f"WHEN hakiri_kept_{number}.{first} IS NOT NULL THEN hakiri_value_{number} END"
+            for number, name in enumerate(self._lacking)
+        }
+        marks = {name: f"hakiri_kept_{number}" for number, name in enumerate(self._lacking)}
+        is_whole = " AND ".join(f"{mark} IS NULL" for mark in marks.values())
+        made = self._marked(marks, column(KEPT_COLUMN))
+        return {**values, KEPT_COLUMN: f"IF({is_whole}, NULL, {made})"}
 
     def _remembered(self) -> str:
         named = {name.lower() for name in (*self.mirror.key, *self.mirror.sequence)}
@@ -315,7 +455,16 @@ def _sequence(parts: Sequence[str] | Sequence[Field]) -> str:
     named = [(one, column(one)) if isinstance(one, str) else (one.name, _cast(one)) for one in parts]
     if len(named) == 1:
         return named[0][1]
-    return f"NAMED_STRUCT({', '.join(f'{text(name)}, {value}' for name, value in named)})"
+    return _record(named)
+
+
+def _record(members: Sequence[tuple[str, str]]) -> str:
+    return f"NAMED_STRUCT({', '.join(f'{text(name)}, {value}' for name, value in members)})"
+
+
+def _lacks(name: str) -> str:
+    """Whether a staged change does not bring a column."""
+    return f"COALESCE(ARRAY_CONTAINS({column(UNAVAILABLE_COLUMN)}, {text(name)}), FALSE)"
 
 
 def _equal(names: Sequence[str], one: str, other: str) -> str:

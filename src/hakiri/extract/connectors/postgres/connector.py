@@ -67,7 +67,7 @@ class PostgresConnector:
         with self._opened(schema.table, span) as session:
             ordinal = 1
             for batch in session.stream(_select(session, schema, _selected(fields), span, since)):
-                yield from converted(batch, fields, schema.name, ordinal)
+                yield from converted(batch, fields, schema.name, ordinal, schema.primary_key)
                 ordinal += batch.num_rows
 
     def count(self, schema: TableSchema, span: Span, *, since: KeyValue | None = None) -> int:

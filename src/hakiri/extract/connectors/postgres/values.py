@@ -12,7 +12,7 @@ from pyarrow import types
 
 from hakiri.extract.connectors.fit import fit_array, json_text
 from hakiri.extract.connectors.postgres.types import LISTS, Reading, reading_of
-from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
+from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch, key_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400 * 1_000_000
@@ -41,10 +41,12 @@ class Converted:
     misfits: dict[int, Found] = field(default_factory=dict)
 
 
-def converted(batch: pa.RecordBatch, fields: pa.Schema, origin: str, ordinal: int) -> Iterator[pa.RecordBatch]:
+def converted(
+    batch: pa.RecordBatch, fields: pa.Schema, origin: str, ordinal: int, key: tuple[str, ...] = ()
+) -> Iterator[pa.RecordBatch]:
     """A batch as the server sent it, in the described types, with the remarks on it and the rows that do not fit.
 
-    Behind the described columns stand, as text, the arrays that are more than a list.
+    Behind the described columns stand, as text, the arrays that are more than a list. `key` names the primary key.
     """
     texts = iter(batch.columns[len(fields) :])
     columns = {}
@@ -61,19 +63,30 @@ def converted(batch: pa.RecordBatch, fields: pa.Schema, origin: str, ordinal: in
     if good.num_rows:
         yield good
     if bad:
-        yield fault_batch(BatchKind.QUARANTINED, _quarantined(columns, rows, origin, ordinal))
-    if remarks := list(_remarks(columns, origin, ordinal, bad)):
+        yield fault_batch(BatchKind.QUARANTINED, _quarantined(columns, rows, origin, ordinal, key))
+    if remarks := list(_remarks(columns, rows, origin, ordinal, key, bad)):
         yield fault_batch(BatchKind.REMARKS, remarks)
 
 
-def _remarks(columns: dict[str, Converted], origin: str, ordinal: int, bad: set[int]) -> Iterator[Fault]:
+def _remarks(
+    columns: dict[str, Converted],
+    rows: pa.RecordBatch,
+    origin: str,
+    ordinal: int,
+    key: tuple[str, ...],
+    bad: set[int],
+) -> Iterator[Fault]:
+    keys = rows.select([name for name in (key or columns) if name in columns])
     for name, column in columns.items():
         for index, (reason, raw) in column.remarks.items():
             if index not in bad:
-                yield Fault(origin=origin, position=ordinal + index, reason=reason, column=name, raw=raw)
+                told = key_text(keys.slice(index, 1).to_pylist()[0], key)
+                yield Fault(origin=origin, position=ordinal + index, reason=reason, column=name, raw=raw, key=told)
 
 
-def _quarantined(columns: dict[str, Converted], rows: pa.RecordBatch, origin: str, ordinal: int) -> Iterator[Fault]:
+def _quarantined(
+    columns: dict[str, Converted], rows: pa.RecordBatch, origin: str, ordinal: int, key: tuple[str, ...]
+) -> Iterator[Fault]:
     found: dict[int, dict[str, Found]] = {}
     for name, column in columns.items():
         for index, what in column.misfits.items():
@@ -81,7 +94,14 @@ def _quarantined(columns: dict[str, Converted], rows: pa.RecordBatch, origin: st
     for index, cells in sorted(found.items()):
         whole = rows.slice(index, 1).to_pylist()[0] | {name: raw for name, (_, raw) in cells.items()}
         name, (reason, _) = next(iter(cells.items()))
-        yield Fault(origin=origin, position=ordinal + index, reason=reason, column=name, raw=json_text(whole))
+        yield Fault(
+            origin=origin,
+            position=ordinal + index,
+            reason=reason,
+            column=name,
+            raw=json_text(whole),
+            key=key_text(whole, key),
+        )
 
 
 def _column(found: pa.Array, kind: pa.DataType, reading: Reading) -> Converted:

@@ -13,7 +13,7 @@ from hakiri.errors import RequestWrong, SourceError, TableMissing
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
 from hakiri.extract.connectors.fit import json_text
 from hakiri.extract.connectors.predicate import UnknownSpan, condition, floor_of, quoted
-from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
+from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch, key_text
 from hakiri.extract.connectors.sqlite import SqliteConfig
 from hakiri.extract.connectors.sqlite.database import NAME, classified, opened, relation
 from hakiri.extract.connectors.sqlite.survey import SqliteDialect, survey
@@ -82,7 +82,7 @@ class SqliteConnector:
             rows = _selected(connection, schema, selected, span, since)
             ordinal = 1
             while taken := _take(rows, self.config.batch_rows):
-                yield from _batches(taken, fields, schema.name, ordinal)
+                yield from _batches(taken, fields, schema.name, ordinal, schema.primary_key)
                 ordinal += len(taken)
 
     def count(self, schema: TableSchema, span: Span, *, since: KeyValue | None = None) -> int:
@@ -135,15 +135,26 @@ def _take(rows: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
     return taken
 
 
-def _batches(rows: Sequence[Any], fields: pa.Schema, origin: str, ordinal: int) -> Iterator[pa.RecordBatch]:
+def _batches(
+    rows: Sequence[Any], fields: pa.Schema, origin: str, ordinal: int, key: tuple[str, ...]
+) -> Iterator[pa.RecordBatch]:
     """The rows that fit as one batch, the others as a batch of quarantined rows."""
     fitted = [fit_column(values, field.type) for values, field in zip(zip(*rows, strict=True), fields, strict=True)]
     faults: dict[int, Fault] = {}
     for field, column in zip(fields, fitted, strict=True):
         for index, reason in column.misfits.items():
-            raw = json_text(dict(zip(fields.names, rows[index], strict=True)))
-            fault = Fault(origin=origin, position=ordinal + index, reason=reason, column=field.name, raw=raw)
-            faults.setdefault(index, fault)
+            row = dict(zip(fields.names, rows[index], strict=True))
+            faults.setdefault(
+                index,
+                Fault(
+                    origin=origin,
+                    position=ordinal + index,
+                    reason=reason,
+                    column=field.name,
+                    raw=json_text(row),
+                    key=key_text(row, key),
+                ),
+            )
     batch = pa.RecordBatch.from_arrays([column.array for column in fitted], schema=fields)
     if faults:
         yield fault_batch(BatchKind.QUARANTINED, (faults[index] for index in sorted(faults)))

@@ -1,0 +1,302 @@
+"""Values of Kafka Connect's JSON converter as values of a column.
+
+A message may carry a schema, which names what a number or a text stands for: days since 1970, a decimal in base64.
+Without one, a value is read by the column's declared type, and refused where Debezium writes two kinds of values alike.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import types
+
+from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
+
+Convert = Callable[[Any], Any]
+"""Gives a value that `fit_values` reads; raises ValueError with the reason where there is none."""
+
+UNCLEAR_TIME = "is a number, and no schema tells its unit: set `schemas.enable`, or declare the column as bigint"
+UNCLEAR_DECIMAL = "may be digits or base64, and no schema tells which: set `schemas.enable`, or send decimals as text"
+_NOT_BASE64 = "is not base64"
+_OUTSIDE = "lies outside the years 1 to 9999"
+_TOO_FINE = "is finer than a microsecond"
+
+_DEBEZIUM = "io.debezium.time"
+_KAFKA = "org.apache.kafka.connect.data"
+_DATES = frozenset({f"{_DEBEZIUM}.Date", f"{_KAFKA}.Date"})
+_TIMESTAMPS = {
+    f"{_DEBEZIUM}.Timestamp": 1_000_000,
+    f"{_KAFKA}.Timestamp": 1_000_000,
+    f"{_DEBEZIUM}.MicroTimestamp": 1_000,
+    f"{_DEBEZIUM}.NanoTimestamp": 1,
+}
+"""The nanoseconds of one unit; Debezium counts a timestamp without a zone as if it were UTC."""
+_TIMES = {
+    f"{_DEBEZIUM}.Time": 1_000_000,
+    f"{_KAFKA}.Time": 1_000_000,
+    f"{_DEBEZIUM}.MicroTime": 1_000,
+    f"{_DEBEZIUM}.NanoTime": 1,
+}
+_ZONED = f"{_DEBEZIUM}.ZonedTimestamp"
+_DECIMAL = f"{_KAFKA}.Decimal"
+_ANY_SCALE = "io.debezium.data.VariableScaleDecimal"
+_MAX_DIGITS = 38
+_MAX_BYTES = 1_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DIGITS = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_PLAIN = {
+    "boolean": pa.bool_(),
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), pa.int64()),
+    **dict.fromkeys(("float", "double"), pa.float64()),
+    "bytes": pa.binary(),
+}
+"""Numbers are as wide as JSON's, so that a column which its database widens stays what it is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConnectType:
+    """What a message's schema tells of one value; messages with one schema share one."""
+
+    type: str
+    name: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+    fields: tuple[tuple[str, ConnectType], ...] = ()
+    """Of a struct."""
+    items: ConnectType | None = None
+    """Of a list or a map."""
+
+    def field(self, name: str) -> ConnectType | None:
+        """The type of a struct's field."""
+        return next((kind for own, kind in self.fields if own == name), None)
+
+    def number(self, parameter: str) -> int | None:
+        """A parameter that is a number."""
+        text = dict(self.parameters).get(parameter, "")
+        return int(text) if re.fullmatch(r"-?[0-9]{1,4}", text) else None
+
+
+def connect_type(value: Any) -> ConnectType | None:
+    """The type that a schema, as JSON has it, describes; None where it describes none."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+        return None
+    told = value.get("fields")
+    fields = [(one.get("field"), connect_type(one)) for one in told if isinstance(one, Mapping)] if told else []
+    parameters = value.get("parameters")
+    items = value.get("items") if value["type"] == "array" else value.get("values")
+    return ConnectType(
+        type=value["type"],
+        name=value.get("name") or "",
+        parameters=tuple((name, str(one)) for name, one in parameters.items()) if parameters else (),
+        fields=tuple((name, kind) for name, kind in fields if isinstance(name, str) and kind is not None),
+        items=connect_type(items),
+    )
+
+
+def arrow_kind(told: ConnectType) -> pa.DataType:
+    """The type of a column with such values, where none is declared; a time of day is text."""
+    if told.name in _DATES:
+        return pa.date32()
+    if told.name in _TIMESTAMPS:
+        return PLAIN_TIMESTAMP
+    if told.name == _ZONED:
+        return UTC_TIMESTAMP
+    if told.name == _DECIMAL:
+        return _decimal_kind(told)
+    if told.name in _TIMES or told.name == _ANY_SCALE:
+        return pa.string()
+    if told.type == "array" and told.items:
+        return pa.list_(arrow_kind(told.items))
+    if told.type == "map" and told.items:
+        return pa.map_(pa.string(), arrow_kind(told.items))
+    if told.type == "struct" and told.fields:
+        return pa.struct([(name, arrow_kind(kind)) for name, kind in told.fields])
+    return _PLAIN.get(told.type, pa.string())
+
+
+def converter(told: ConnectType | None, kind: pa.DataType) -> Convert | None:
+    """Reads values of a message as values of a column; None where they are read as they are."""
+    if types.is_list(kind):
+        return _each(converter(told.items if told else None, kind.value_type))
+    if types.is_map(kind):
+        return _each(converter(told.items if told else None, kind.item_type))
+    if types.is_struct(kind):
+        return _members({one.name: converter(told.field(one.name) if told else None, one.type) for one in kind})
+    return _undescribed(kind) if told is None else _described(told, kind)
+
+
+def unclear_decimals(values: Iterable[Any], told: ConnectType | None, kind: pa.DataType) -> set[int]:
+    """Where a text without a schema may be the digits of a decimal, or its bytes in base64.
+
+    Debezium writes a point wherever a column's scale has one. Without a scale, digits are taken for what they look like
+    unless another value of the column is plainly base64.
+    """
+    if told is not None or not types.is_decimal(kind):
+        return set()
+    texts = {place: value for place, value in enumerate(values) if isinstance(value, str)}
+    both = {place for place, text in texts.items() if text.isdigit() and len(text) % 4 == 0}
+    is_plain = kind.scale == 0 and not any(_is_base64(text) for place, text in texts.items() if place not in both)
+    return set() if is_plain else both
+
+
+def _described(told: ConnectType, kind: pa.DataType) -> Convert | None:
+    if types.is_integer(kind):
+        return None  # as the message has it, whatever it counts
+    if told.name in _DATES:
+        return _day
+    if told.name in _TIMESTAMPS:
+        return partial(_instant, unit=_TIMESTAMPS[told.name], zone="Z" if _has_zone(kind) else "")
+    if told.name in _TIMES:
+        return partial(_time_of_day, unit=_TIMES[told.name])
+    if told.name == _DECIMAL:
+        return partial(_decimal, scale=told.number("scale") or 0)
+    if told.name == _ANY_SCALE:
+        return _scaled
+    return _bytes if told.type == "bytes" and types.is_binary(kind) else None
+
+
+def _undescribed(kind: pa.DataType) -> Convert | None:
+    if types.is_date(kind):
+        return _day
+    if types.is_timestamp(kind):
+        return _no_count
+    if types.is_decimal(kind):
+        return partial(_digits_or_base64, scale=kind.scale)
+    return _bytes if types.is_binary(kind) else None
+
+
+def _decimal_kind(told: ConnectType) -> pa.DataType:
+    scale, precision = told.number("scale") or 0, told.number("connect.decimal.precision") or _MAX_DIGITS
+    precision = max(precision, scale) if scale >= 0 else precision - scale
+    return pa.decimal128(precision, max(scale, 0)) if precision <= _MAX_DIGITS else pa.string()
+
+
+def _each(convert: Convert | None) -> Convert | None:
+    if convert is None:
+        return None
+
+    def converted(value: Any) -> Any:
+        match value:
+            case list():
+                return [None if one is None else convert(one) for one in value]
+            case dict():
+                return {name: None if one is None else convert(one) for name, one in value.items()}
+            case _:
+                return value
+
+    return converted
+
+
+def _members(converters: Mapping[str, Convert | None]) -> Convert | None:
+    known = {name: one for name, one in converters.items() if one is not None}
+    if not known:
+        return None
+
+    def converted(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return value | {name: convert(value[name]) for name, convert in known.items() if value.get(name) is not None}
+
+    return converted
+
+
+def _day(value: Any) -> Any:
+    if not _is_whole(value):
+        return value
+    try:
+        return (date(1970, 1, 1) + timedelta(days=value)).isoformat()
+    except OverflowError:
+        raise ValueError(_OUTSIDE) from None
+
+
+def _instant(value: Any, *, unit: int, zone: str) -> Any:
+    if not _is_whole(value):
+        return value
+    try:
+        found = _EPOCH + timedelta(microseconds=_micros(value, unit))
+    except OverflowError:
+        raise ValueError(_OUTSIDE) from None
+    return found.replace(tzinfo=None).isoformat(sep=" ") + zone
+
+
+def _time_of_day(value: Any, *, unit: int) -> Any:
+    if not _is_whole(value):
+        return value
+    seconds, micros = divmod(_micros(value, unit), 1_000_000)
+    if not 0 <= seconds <= 86_400:  # PostgreSQL has 24:00:00
+        raise ValueError("is no time of a day")
+    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{text}.{micros:06}" if micros else text
+
+
+def _micros(count: int, unit: int) -> int:
+    micros, rest = divmod(count * unit, 1_000)
+    if rest:
+        raise ValueError(_TOO_FINE)
+    return micros
+
+
+def _no_count(value: Any) -> Any:
+    if _is_whole(value):
+        raise ValueError(UNCLEAR_TIME)
+    return value
+
+
+def _decimal(value: Any, *, scale: int) -> Any:
+    """The digits of a decimal; the converter's `decimal.format` may have written them as a number."""
+    if not isinstance(value, str):
+        return value
+    found = _bytes(value)
+    if len(found) > _MAX_BYTES:
+        raise ValueError("has more digits than any column")
+    unscaled = int.from_bytes(found, "big", signed=True)
+    digits = Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))
+    return format(digits, "f")
+
+
+def _scaled(value: Any) -> Any:
+    match value:
+        case {"scale": int(scale), "value": str(text)} if abs(scale) < 10_000:
+            return _decimal(text, scale=scale)
+        case _:
+            return value
+
+
+def _digits_or_base64(value: Any, *, scale: int) -> Any:
+    if isinstance(value, dict):
+        return _scaled(value)
+    return _decimal(value, scale=scale) if isinstance(value, str) and _is_base64(value) else value
+
+
+def _is_base64(text: str) -> bool:
+    if _DIGITS.fullmatch(text) or not text:
+        return False
+    try:
+        return bool(_bytes(text))
+    except ValueError:
+        return False
+
+
+def _bytes(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError(_NOT_BASE64) from None
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _has_zone(kind: pa.DataType) -> bool:
+    return bool(types.is_timestamp(kind) and kind.tz)

@@ -1,0 +1,62 @@
+"""A source of messages is described so that their rows are read by the types that the manifest or a schema gives them.
+
+A connector types JSON by what it sees in it, which loses the digits of long numbers. Rows whose types come from
+elsewhere are asked for as text instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import pyarrow as pa
+from pyarrow import types
+
+from hakiri.extract.changes.debezium import rows_kind
+from hakiri.extract.changes.messages import PAYLOAD, SCHEMA, Messages
+from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.model.table import TableSchema
+
+Read = Callable[[TableSchema], Iterable[pa.RecordBatch]]
+
+_ROWS = ("before", "after")
+_LEARNED = b"hakiri.rows"
+
+
+def messages_schema(found: TableSchema, read: Read, *, is_typed: bool) -> TableSchema:
+    """The described source with its rows as texts, and with the columns that the schemas of its first messages tell of.
+
+    Reads one batch where messages carry schemas and no types are declared.
+    """
+    has_schemas = {SCHEMA, PAYLOAD} <= set(found.names)
+    fields = [_asked(field, is_typed=is_typed, has_schemas=has_schemas) for field in found.columns]
+    asked = replace(found, columns=pa.schema(fields, metadata=found.columns.metadata))
+    if is_typed or not has_schemas:
+        return asked
+    sample = next((batch for batch in read(asked) if kind_of(batch) is BatchKind.ROWS), None)
+    if sample is None:
+        return asked
+    messages = Messages(sample)
+    kind = rows_kind(messages, messages.side("before"), messages.side("after"))
+    notes = {**(found.columns.metadata or {}), _LEARNED: pa.schema(list(kind)).serialize().to_pybytes()}
+    return replace(asked, columns=asked.columns.with_metadata(notes))
+
+
+def learned(schema: pa.Schema) -> pa.StructType | None:
+    """What a sample's own schemas tell of the rows; None where none was needed."""
+    found = (schema.metadata or {}).get(_LEARNED)
+    return None if found is None else pa.struct(list(pa.ipc.read_schema(pa.py_buffer(found))))
+
+
+def _asked(field: pa.Field, *, is_typed: bool, has_schemas: bool) -> pa.Field:
+    if not types.is_struct(field.type):
+        return field
+    if field.name == SCHEMA or (field.name in _ROWS and is_typed):
+        return field.with_type(pa.string())
+    if field.name == PAYLOAD and (is_typed or has_schemas):
+        return field.with_type(pa.struct([_text(one) if one.name in _ROWS else one for one in field.type]))
+    return field
+
+
+def _text(field: pa.Field) -> pa.Field:
+    return field.with_type(pa.string())

@@ -1,0 +1,264 @@
+"""Both shapes in which Kafka Connect's JSON converter writes a message, read alike.
+
+A bare message is the envelope itself: `before`, `after`, `op`, `source`. With `schemas.enable` the envelope is the
+`payload` of another object, beside the `schema` that describes it. A file may have both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from hakiri.extract.changes.connect import (
+    UNCLEAR_DECIMAL,
+    ConnectType,
+    arrow_kind,
+    connect_type,
+    converter,
+    unclear_decimals,
+)
+from hakiri.extract.changes.placeholder import is_placeholder, placeholders
+from hakiri.extract.connectors.files.infer import settled, type_of_values
+from hakiri.extract.connectors.fit import fit_array, fit_values
+
+SCHEMA = "schema"
+PAYLOAD = "payload"
+ENVELOPE = ("before", "after", "op", "source")
+NOT_AN_OBJECT = "is not an object"
+_CLOCK = {"ts_ms", "ts_us", "ts_ns"}
+_DDL = {"ddl", "tableChanges"}
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the rows of a batch, in its type."""
+
+    array: pa.Array
+    misfits: Mapping[int, str]
+    unavailable: pa.Array | None = None
+    """Where the message has a placeholder in place of the value."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One member of the envelopes of a batch: the rows before or after the changes, or where those stood."""
+
+    size: int
+    array: pa.StructArray | None
+    """Of bare messages whose source has typed it."""
+    objects: Mapping[int, Object]
+    """Of the other messages, by their place."""
+    types: Mapping[int, ConnectType | None] = field(default_factory=dict)
+    faults: Mapping[int, str] = field(default_factory=dict)
+
+    @cached_property
+    def is_null(self) -> pa.Array:
+        """Where there is no object."""
+        if not self.objects:
+            return pa.repeat(pa.scalar(value=True), self.size) if self.array is None else pc.is_null(self.array)
+        of_columns = [True] * self.size if self.array is None else pc.is_null(self.array).to_pylist()
+        return pa.array([gone and place not in self.objects for place, gone in enumerate(of_columns)], pa.bool_())
+
+    def told_kinds(self) -> list[pa.StructType]:
+        """The columns that the messages' schemas tell of."""
+        return [arrow_kind(one) for one in dict.fromkeys(self.types.values()) if one is not None and one.fields]
+
+    def plain_kind(self) -> pa.StructType | None:
+        """The columns that values without a schema show."""
+        kind = settled(type_of_values(one for place, one in self.objects.items() if self.types.get(place) is None))
+        return kind if types.is_struct(kind) else None
+
+    def column(self, wanted: pa.Field) -> Column:
+        """The values of one member in its type."""
+        of_columns = self._of_columns(wanted)
+        if not self.objects:
+            return of_columns
+        values = [self.objects.get(place, {}).get(wanted.name) for place in range(self.size)]
+        return self._joined(of_columns, self._of_values(wanted, values))
+
+    def _of_columns(self, wanted: pa.Field) -> Column:
+        if self.array is None or self.array.type.get_field_index(wanted.name) < 0:
+            return Column(pa.nulls(self.size, wanted.type), {})
+        found = pc.struct_field(self.array, wanted.name)
+        if converter(None, wanted.type) is not None and _is_of_json(found.type):
+            return self._of_values(wanted, found.to_pylist())
+        if (unavailable := placeholders(found)) is not None:
+            found = without(found, unavailable)
+        fitted = fit_array(found, wanted.type)
+        return Column(fitted.array, fitted.misfits, unavailable)
+
+    def _of_values(self, wanted: pa.Field, values: Sequence[Any]) -> Column:
+        is_away = [is_placeholder(value) for value in values]
+        present = [None if gone else value for value, gone in zip(values, is_away, strict=True)]
+        converted, reasons = self._converted(wanted, present)
+        fitted = fit_values(converted, wanted.type)
+        return Column(fitted.array, fitted.misfits | reasons, pa.array(is_away, pa.bool_()) if any(is_away) else None)
+
+    def _converted(self, wanted: pa.Field, values: Sequence[Any]) -> tuple[list[Any], dict[int, str]]:
+        told = {place: one and one.field(wanted.name) for place, one in self.types.items()}
+        converters = {one: converter(one, wanted.type) for one in {None, *told.values()}}
+        bare = [None if told.get(place) else value for place, value in enumerate(values)]
+        reasons = dict.fromkeys(unclear_decimals(bare, None, wanted.type), UNCLEAR_DECIMAL)
+        found: list[Any] = []
+        for place, value in enumerate(values):
+            convert = converters[told.get(place)]
+            try:
+                found.append(value if value is None or convert is None else convert(value))
+            except ValueError as reason:
+                found.append(None)
+                reasons[place] = str(reason)
+        return [None if place in reasons else value for place, value in enumerate(found)], reasons
+
+    def _joined(self, of_columns: Column, of_objects: Column) -> Column:
+        """The objects' values at their places, the columns' at all others."""
+        size, objects = self.size, self.objects
+        places = pa.array([size + place if place in objects else place for place in range(size)], pa.int64())
+        away = [one.unavailable if one.unavailable is not None else _none(size) for one in (of_columns, of_objects)]
+        return Column(
+            pa.concat_arrays([of_columns.array, of_objects.array]).take(places),
+            {**of_columns.misfits, **of_objects.misfits},
+            pc.or_(*away),
+        )
+
+
+class Messages:
+    """The messages of a batch."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.batch = batch
+        self.names = batch.schema.names
+        self._payloads, self._schemas, self.faults = self._wrapped()
+
+    def text(self, name: str) -> pa.Array:
+        """A member that is a text."""
+        own = self.batch.column(name).cast(pa.string()) if name in self.names else self._nulls(pa.string())
+        if not self._payloads:
+            return own
+        found = own.to_pylist()
+        for place, payload in self._payloads.items():
+            value = payload.get(name)
+            found[place] = value if isinstance(value, str) else None
+        return pa.array(found, pa.string())
+
+    def side(self, name: str) -> Side:
+        """A member that is an object."""
+        own = self.batch.column(name) if name in self.names else None
+        array = own if own is not None and types.is_struct(own.type) else None
+        found = {} if own is None or array is not None else dict(enumerate(own.cast(pa.string()).to_pylist()))
+        found |= {place: payload.get(name) for place, payload in self._payloads.items()}
+        objects: dict[int, Object] = {}
+        faults: dict[int, str] = {}
+        for place, value in found.items():
+            read = _object(value)
+            if isinstance(read, str):
+                faults[place] = read
+            elif read is not None:
+                objects[place] = read
+        told = {place: one and one.field(name) for place, one in self._schemas.items()}
+        return Side(self.batch.num_rows, array, objects, told, faults)
+
+    def shown(self, name: str) -> pa.DataType | None:
+        """The type of a member that the source has typed, in either shape."""
+        if name in self.names and types.is_struct(kind := self.batch.schema.field(name).type):
+            return kind
+        payload = self.batch.schema.field(PAYLOAD).type if PAYLOAD in self.names else None
+        if payload is None or not types.is_struct(payload) or payload.get_field_index(name) < 0:
+            return None
+        member = payload.field(name).type
+        return member if types.is_struct(member) else None
+
+    def members(self, place: int) -> Object:
+        """What a message has; NULL counts as nothing."""
+        if place in self._payloads:
+            return self._payloads[place]
+        (row,) = self.batch.slice(place, 1).to_pylist()
+        return _present(row)
+
+    def _wrapped(self) -> tuple[dict[int, Object], dict[int, ConnectType | None], dict[int, str]]:
+        """Payloads and schemas of wrapped messages, and those that cannot be read."""
+        payloads: dict[int, Object] = {}
+        schemas: dict[int, ConnectType | None] = {}
+        faults: dict[int, str] = {}
+        known: dict[str, ConnectType | None] = {}
+        for place, (schema, payload) in self._pairs():
+            read = _object(payload)
+            if isinstance(read, str):
+                faults[place] = read
+            payloads[place] = {} if read is None or isinstance(read, str) else _present(read)
+            text = schema if isinstance(schema, str) else json.dumps(schema, sort_keys=True, default=str)
+            if text not in known:
+                told = _object(schema)
+                known[text] = None if isinstance(told, str) else connect_type(told)
+            schemas[place] = known[text]
+        return payloads, schemas, faults
+
+    def _pairs(self) -> list[tuple[int, tuple[Any, Any]]]:
+        """The places of wrapped messages, with their schemas and payloads."""
+        if PAYLOAD not in self.names and SCHEMA not in self.names:
+            return []
+        size = self.batch.num_rows
+        columns = [self.batch.column(name).to_pylist() if name in self.names else [None] * size for name in _WRAPPER]
+        ops = self.batch.column("op").is_valid().to_pylist() if "op" in self.names else [False] * size
+        found = enumerate(zip(*columns, strict=True))
+        return [(place, pair) for place, pair in found if not ops[place] and pair != (None, None)]
+
+    def _nulls(self, kind: pa.DataType) -> pa.Array:
+        return pa.nulls(self.batch.num_rows, kind)
+
+
+_WRAPPER = (SCHEMA, PAYLOAD)
+
+
+def is_about_no_row(members: Object) -> bool:
+    """Whether a message without a row's change is one that Debezium writes.
+
+    Tombstones, heartbeats, the begin and end of transactions, changes of a schema.
+    """
+    names = set(members)
+    if names <= _CLOCK:
+        return True
+    if members.get("status") in ("BEGIN", "END"):
+        return "id" in names
+    return "databaseName" in names and bool(names & _DDL)
+
+
+def without(array: pa.Array, which: pa.Array) -> pa.Array:
+    """The values with NULL where `which` is so, of any type."""
+    places = pa.array(range(len(array)), pa.int64())
+    return array.take(pc.if_else(which, pa.scalar(None, pa.int64()), places))
+
+
+def _none(size: int) -> pa.Array:
+    return pa.repeat(pa.scalar(value=False), size)
+
+
+def _is_of_json(kind: pa.DataType) -> bool:
+    """Whether JSON values of this type stand for what their column's type is."""
+    return bool(types.is_integer(kind) or types.is_string(kind) or types.is_list(kind) or types.is_struct(kind))
+
+
+def _present(value: Object) -> Object:
+    return {name: one for name, one in value.items() if one is not None}
+
+
+def _object(value: Any) -> Object | str | None:
+    """The object that a value is or that a text holds, NULL, or why it is none."""
+    if value is None or isinstance(value, dict):
+        return value
+    if not isinstance(value, str):
+        return NOT_AN_OBJECT
+    try:
+        read = json.loads(value, parse_float=Decimal)
+    except (ValueError, RecursionError):
+        return "is not JSON"
+    return read if read is None or isinstance(read, dict) else NOT_AN_OBJECT
