@@ -22,6 +22,8 @@ HakiriError
 │   ├── ViewRefused              HK117  a file of `views/` that is no view
 │   ├── ViewReadsUnknown         HK118  a view over a table that nobody lands
 │   ├── ViewTaken                HK119  a view under another's name
+│   ├── StartedByNothing         HK125  (a warning: the project may be deployed from elsewhere)
+│   ├── FeatureUnavailable       HK608  a key that this release reads and does not carry out
 │   ├── TransformRefused         HK131  a plan with something in it that no plan may have
 │   ├── TransformOutdated        HK132  compiled for another Polars than the one that would run it
 │   ├── TransformUnfit           HK133  a plan that does not go with its table
@@ -89,7 +91,6 @@ HakiriError
 │   ├── CursorColumnChanged      HK613  a stored cursor of another column
 │   ├── CursorUnordered          HK615  a cursor that lands in another order than its source's
 │   ├── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
-│   ├── FeatureUnavailable       HK608  a manifest asks for what this release does not carry out
 │   ├── SchemaDrift              HK609  a strict pipeline, and a source with another schema than the table's
 │   ├── KeyChanged               HK610  a source whose rows are told apart by other columns than the table's
 │   ├── NotAcceptable            HK611  a change of type that no column could hold
@@ -611,6 +612,44 @@ class ViewTaken(ManifestError):
 
     def help(self) -> str:
         return "give its file another name; upper and lower case make no difference"
+
+
+@dataclass(eq=False, kw_only=True)
+class StartedByNothing(LocatedError):
+    """A schedule or a trigger, and no bundle whose job it would start."""
+
+    code = "HK125"
+    severity = "warning"
+    key: str
+    pipeline: str
+
+    def message(self) -> str:
+        return f"`{self.key}` starts nothing here: only the job of a deployed bundle follows it, and there is no bundle"
+
+    def help(self) -> str:
+        return (
+            f"let your scheduler call `hakiri run {self.pipeline}` and leave the key out, "
+            "or put a databricks.yml beside or above the project (docs/databricks.md)"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class FeatureUnavailable(ManifestError):
+    """A key of a manifest that is read and checked, and not carried out yet."""
+
+    code = "HK608"
+    key: str
+    reason: str
+    place: Place | None = None
+
+    def message(self) -> str:
+        return f"`{self.key}` is not carried out by this release: {self.reason}"
+
+    def places(self) -> tuple[Place, ...]:
+        return (self.place,) if self.place else ()
+
+    def help(self) -> str:
+        return "take it out of the manifest, or wait for the release that has it (CHANGELOG.md)"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -1625,22 +1664,6 @@ class PlanUnreadable(PlanError):
 
     def help(self) -> str:
         return "seal one with `hakiri plan --out plan.json`"
-
-
-@dataclass(eq=False, kw_only=True)
-class FeatureUnavailable(PlanError):
-    """A part of a manifest that is read and checked, and not carried out yet."""
-
-    code = "HK608"
-    pipeline: str
-    features: tuple[str, ...]
-
-    def message(self) -> str:
-        named = ", ".join(f"`{feature}`" for feature in self.features)
-        return f"pipeline `{self.pipeline}` asks for {named}, which this release does not carry out; nothing was read"
-
-    def help(self) -> str:
-        return "take it out of the manifest, or wait for the release that has it (CHANGELOG.md)"
 
 
 @dataclass(eq=False, kw_only=True)
