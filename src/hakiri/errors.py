@@ -23,6 +23,7 @@ HakiriError
 │   ├── ViewReadsUnknown         HK118  a view over a table that nobody lands
 │   ├── ViewTaken                HK119  a view under another's name
 │   ├── StartedByNothing         HK125  (a warning: the project may be deployed from elsewhere)
+│   ├── AdoptionUnfit            HK126  a pipeline that cannot go on where another stopped
 │   ├── FeatureUnavailable       HK608  a key that this release reads and does not carry out
 │   ├── TransformRefused         HK131  a plan with something in it that no plan may have
 │   ├── TransformOutdated        HK132  compiled for another Polars than the one that would run it
@@ -96,7 +97,8 @@ HakiriError
 │   ├── NotAcceptable            HK611  a change of type that no column could hold
 │   ├── WatermarkUnfit           HK612  a column that cannot tell how far a table has come
 │   ├── RenameUnfit              HK614  a declared rename that cannot be carried out
-│   └── RewindUnfit              HK616  what cannot be read again
+│   ├── RewindUnfit              HK616  what cannot be read again
+│   └── TableOwned               HK617  a table that another pipeline lands in
 ├── QueryError                   HK65x  a question about what there is
 │   ├── UnknownTable             HK651  a name that no landed table has
 │   ├── QueryRefused             HK652  SQL that is not understood, or does more than ask
@@ -631,6 +633,23 @@ class StartedByNothing(LocatedError):
             f"let your scheduler call `hakiri run {self.pipeline}` and leave the key out, "
             "or put a databricks.yml beside or above the project (docs/databricks.md)"
         )
+
+
+@dataclass(eq=False, kw_only=True)
+class AdoptionUnfit(ManifestError):
+    """A pipeline that cannot take over the tables of another."""
+
+    code = "HK126"
+    pipeline: str
+    old: str
+    reason: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return f"pipeline `{self.pipeline}` cannot adopt the tables of `{self.old}`: {self.reason}; nothing was changed"
+
+    def help(self) -> str | None:
+        return self.advice
 
 
 @dataclass(eq=False, kw_only=True)
@@ -1573,6 +1592,35 @@ class NoWindowForCursor(UnfitForCursor):
 
     def help(self) -> str:
         return "leave `backfill.window` out: the table is then cut by size"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableOwned(PlanError):
+    """A table that carries the landings of another pipeline: its rows would land a second time."""
+
+    code = "HK617"
+    pipeline: str
+    table: str
+    """Its name in the lakehouse."""
+    owner: str
+    is_adoptable: bool = True
+
+    def message(self) -> str:
+        return (
+            f"pipeline `{self.owner}` lands in the table `{self.table}`; pipeline `{self.pipeline}` would land "
+            "its rows a second time; nothing was read"
+        )
+
+    def help(self) -> str:
+        if not self.is_adoptable:
+            return (
+                "the table was landed by another project, or from another table of the source: give this one another "
+                "`destination.namespace`, or move that table away"
+            )
+        return (
+            f"if `{self.owner}` was renamed to `{self.pipeline}`, "
+            f"`hakiri pipeline adopt {self.pipeline} --from {self.owner}` goes on where it stopped"
+        )
 
 
 @dataclass(eq=False, kw_only=True)

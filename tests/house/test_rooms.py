@@ -61,6 +61,8 @@ MAP = {
     "land.greatest": room("errors model spec", "deltalake pyarrow pyspark"),
     "land.holding": room("errors model spec", "deltalake"),
     "land.rust": room("errors model spec", "deltalake pyarrow"),
+    "land.handover": room("errors model spec", "deltalake pyspark"),
+    "land.last_landing": room("errors model spec", "pyspark"),
     "land.history": room("errors model spec", "deltalake pyspark"),
     "land.quarantine": room("errors model spec", "pyarrow pyspark"),
     "land.tombstones": room("errors model spec", "pyarrow pyspark"),
