@@ -94,6 +94,7 @@ MAP = {
     "engine.scope": room("errors model", "databricks"),
     "run": room(STAGES),
     "run.equipment": room(STAGES, "pyspark"),
+    "run.owner": room(STAGES, "pyspark"),
     "run.upkeep": room(STAGES, "pyspark"),
     "run.watermarks": room(STAGES, "pyspark"),
     "settings": room(STAGES),
