@@ -81,7 +81,6 @@ def pipeline(name: str) -> dict[str, Any]:
                 {"type": "not_null", "field": "id", "on_fail": "abort"},
                 {"type": "regex", "field": "status", "pattern": "^[a-z]+$", "on_fail": "skip"},
             ],
-            "dataset_level": {"row_count": {"min": 1, "on_fail": "abort"}},
         },
         "backfill": {"window": "30d", "parallelism": 4, "rate_budget": "60/min", "start_from": "2010-01-01"},
     }

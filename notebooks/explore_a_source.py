@@ -41,6 +41,7 @@ with wiring.existing_catalog(settings, project) as catalog:
         [spec],
         partial(wiring.connector, settings, project),
         catalog,
+        project=project.spec.project.name,
         place=partial(wiring.place, project),
         transforms=partial(wiring.transforms, settings, project),
         watermark=wiring.watermarks(settings, project),

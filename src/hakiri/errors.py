@@ -22,6 +22,9 @@ HakiriError
 │   ├── ViewRefused              HK117  a file of `views/` that is no view
 │   ├── ViewReadsUnknown         HK118  a view over a table that nobody lands
 │   ├── ViewTaken                HK119  a view under another's name
+│   ├── StartedByNothing         HK125  (a warning: the project may be deployed from elsewhere)
+│   ├── AdoptionUnfit            HK126  a pipeline that cannot go on where another stopped
+│   ├── FeatureUnavailable       HK608  a key that this release reads and does not carry out
 │   ├── TransformRefused         HK131  a plan with something in it that no plan may have
 │   ├── TransformOutdated        HK132  compiled for another Polars than the one that would run it
 │   ├── TransformUnfit           HK133  a plan that does not go with its table
@@ -89,7 +92,6 @@ HakiriError
 │   ├── CursorColumnChanged      HK613  a stored cursor of another column
 │   ├── CursorUnordered          HK615  a cursor that lands in another order than its source's
 │   ├── PlanUnreadable           HK607  not a sealed plan, or changed since it was sealed
-│   ├── FeatureUnavailable       HK608  a manifest asks for what this release does not carry out
 │   ├── SchemaDrift              HK609  a strict pipeline, and a source with another schema than the table's
 │   ├── KeyChanged               HK610  a source whose rows are told apart by other columns than the table's
 │   ├── NotAcceptable            HK611  a change of type that no column could hold
@@ -97,7 +99,8 @@ HakiriError
 │   ├── KeyNeeded                HK618  an upsert of a table that has no key
 │   ├── TransformChanged         HK619  another transform than landed rows went through
 │   ├── RenameUnfit              HK614  a declared rename that cannot be carried out
-│   └── RewindUnfit              HK616  what cannot be read again
+│   ├── RewindUnfit              HK616  what cannot be read again
+│   └── TableOwned               HK617  a table that another pipeline lands in
 ├── QueryError                   HK65x  a question about what there is
 │   ├── UnknownTable             HK651  a name that no landed table has
 │   ├── QueryRefused             HK652  SQL that is not understood, or does more than ask
@@ -613,6 +616,61 @@ class ViewTaken(ManifestError):
 
     def help(self) -> str:
         return "give its file another name; upper and lower case make no difference"
+
+
+@dataclass(eq=False, kw_only=True)
+class StartedByNothing(LocatedError):
+    """A schedule or a trigger, and no bundle whose job it would start."""
+
+    code = "HK125"
+    severity = "warning"
+    key: str
+    pipeline: str
+
+    def message(self) -> str:
+        return f"`{self.key}` starts nothing here: only the job of a deployed bundle follows it, and there is no bundle"
+
+    def help(self) -> str:
+        return (
+            f"let your scheduler call `hakiri run {self.pipeline}` and leave the key out, "
+            "or put a databricks.yml beside or above the project (docs/databricks.md)"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class AdoptionUnfit(ManifestError):
+    """A pipeline that cannot take over the tables of another."""
+
+    code = "HK126"
+    pipeline: str
+    old: str
+    reason: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return f"pipeline `{self.pipeline}` cannot adopt the tables of `{self.old}`: {self.reason}; nothing was changed"
+
+    def help(self) -> str | None:
+        return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class FeatureUnavailable(ManifestError):
+    """A key of a manifest that is read and checked, and not carried out yet."""
+
+    code = "HK608"
+    key: str
+    reason: str
+    place: Place | None = None
+
+    def message(self) -> str:
+        return f"`{self.key}` is not carried out by this release: {self.reason}"
+
+    def places(self) -> tuple[Place, ...]:
+        return (self.place,) if self.place else ()
+
+    def help(self) -> str:
+        return "take it out of the manifest, or wait for the release that has it (CHANGELOG.md)"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -1539,6 +1597,35 @@ class NoWindowForCursor(UnfitForCursor):
 
 
 @dataclass(eq=False, kw_only=True)
+class TableOwned(PlanError):
+    """A table that carries the landings of another pipeline: its rows would land a second time."""
+
+    code = "HK617"
+    pipeline: str
+    table: str
+    """Its name in the lakehouse."""
+    owner: str
+    is_adoptable: bool = True
+
+    def message(self) -> str:
+        return (
+            f"pipeline `{self.owner}` lands in the table `{self.table}`; pipeline `{self.pipeline}` would land "
+            "its rows a second time; nothing was read"
+        )
+
+    def help(self) -> str:
+        if not self.is_adoptable:
+            return (
+                "the table was landed by another project, or from another table of the source: give this one another "
+                "`destination.namespace`, or move that table away"
+            )
+        return (
+            f"if `{self.owner}` was renamed to `{self.pipeline}`, "
+            f"`hakiri pipeline adopt {self.pipeline} --from {self.owner}` goes on where it stopped"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
 class RewindUnfit(PlanError):
     """A rewind that would bring nothing, or that nobody could make sense of later. Nothing was changed."""
 
@@ -1627,22 +1714,6 @@ class PlanUnreadable(PlanError):
 
     def help(self) -> str:
         return "seal one with `hakiri plan --out plan.json`"
-
-
-@dataclass(eq=False, kw_only=True)
-class FeatureUnavailable(PlanError):
-    """A part of a manifest that is read and checked, and not carried out yet."""
-
-    code = "HK608"
-    pipeline: str
-    features: tuple[str, ...]
-
-    def message(self) -> str:
-        named = ", ".join(f"`{feature}`" for feature in self.features)
-        return f"pipeline `{self.pipeline}` asks for {named}, which this release does not carry out; nothing was read"
-
-    def help(self) -> str:
-        return "take it out of the manifest, or wait for the release that has it (CHANGELOG.md)"
 
 
 @dataclass(eq=False, kw_only=True)

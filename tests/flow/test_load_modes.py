@@ -66,6 +66,7 @@ def planned(stand: Stand) -> Planned:
             [one.spec for one in project.pipelines.values()],
             lambda spec: wiring.connector(stand.settings, project, spec),
             catalog,
+            project=project.spec.project.name,
             place=lambda spec, table: wiring.place(project, spec, table),
             transforms=lambda spec: wiring.transforms(stand.settings, project, spec),
         )

@@ -14,9 +14,10 @@ from pyspark.sql import SparkSession
 
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri import jobs, wiring
-from hakiri.errors import QueryFailed, QueryRefused, TableNotLanded, UnknownTable
+from hakiri.errors import QueryFailed, QueryRefused, TableNotLanded, TableOwned, UnknownTable
 from hakiri.model.chunk import TableKey
 from hakiri.run import work
+from hakiri.run.adopt import adopt_tables
 from hakiri.run.compile import compile_sources
 from hakiri.run.stopping import Stop
 from hakiri.run.views import apply_views
@@ -206,3 +207,23 @@ def test_a_volume_is_all_that_a_run_in_a_workspace_needs_of_a_disk(
 
 def tables_of(spark: SparkSession, schema: str) -> set[str]:
     return {row["tableName"] for row in spark.sql(f"SHOW TABLES IN {schema}").collect()}
+
+
+def test_a_renamed_pipeline_adopts_a_named_table_and_lands_nothing_twice(
+    make_stand: MakeStand, spark: SparkSession, schema: str
+) -> None:
+    stand = shop(make_stand, schema, "append", catalog=BESIDE)
+    assert stand.apply()["shop"].errors == ()
+    before = landed(spark, f"{schema}.crm_orders")
+    manifest = stand.root / "pipelines/shop.toml"
+    manifest.write_text(manifest.read_text().replace('id = "shop"', 'id = "store"'))
+    (error,) = stand.apply()["store"].errors
+    assert isinstance(error, TableOwned)
+    assert landed(spark, f"{schema}.crm_orders") == before
+    with wiring.equipment(stand.settings, stand.project()) as parts:
+        (adopted,) = adopt_tables(parts, stand.project(), "store", "shop")
+    assert (adopted.table, adopted.landings) == ("crm.orders", 1)
+    put(stand, (21, "new", 21))
+    assert stand.apply()["store"].rows == 1
+    assert landed(spark, f"{schema}.crm_orders") == before + Counter([(21, "new", 21)])
+    assert stand.apply()["store"].did_nothing

@@ -206,10 +206,14 @@ MUTANTS = {
     ),
     "an audit that was asked for, left out": Mutant(
         "G9",
-        (Edit("hakiri.plan.available:_missing", "if spec.quality.dataset_level != DatasetLevel():", "if False:"),),
         (
-            f"{AVAILABLE}::test_what_is_not_carried_out_is_refused_before_anything_is_read[asked0-quality.dataset_level]",
+            Edit(
+                "hakiri.spec.unavailable:unavailable_in_pipeline",
+                "for name, validator in spec.quality.dataset_level:",
+                "for name, validator in ():",
+            ),
         ),
+        (f"{AVAILABLE}::test_what_is_not_carried_out_is_not_planned[asked0-quality.dataset_level.row_count]",),
     ),
     "a rule that aborts, passed over": Mutant(
         "G9",

@@ -14,15 +14,17 @@ from plan.world import facts_of, rows_of, spec_of, survey_of
 @pytest.mark.parametrize(
     ("asked", "feature"),
     [
-        ({"quality": {"dataset_level": {"row_count": {"min": 1, "on_fail": "warn"}}}}, "quality.dataset_level"),
-        ({"destination": {"connector": "elsewhere"}}, "destination.connector = elsewhere"),
-        ({"destination": {"destination_writes_per_sec": 2}}, "destination.destination_writes_per_sec"),
+        (
+            {"quality": {"dataset_level": {"row_count": {"min": 1, "on_fail": "warn"}}}},
+            "quality.dataset_level.row_count",
+        ),
+        ({"destination": {"connector": "elsewhere"}}, "destination.connector"),
     ],
 )
-def test_what_is_not_carried_out_is_refused_before_anything_is_read(asked: dict[str, Any], feature: str) -> None:
+def test_what_is_not_carried_out_is_not_planned(asked: dict[str, Any], feature: str) -> None:
     with pytest.raises(FeatureUnavailable) as caught:
         make_plan([facts_of(spec_of(**asked), survey=survey_of(rows_of([1])))])
-    assert caught.value.features == (feature,)
+    assert caught.value.key == feature
 
 
 def test_what_is_carried_out_is_planned() -> None:

@@ -322,7 +322,10 @@ PIPELINES = st.fixed_dictionaries(
         "quality": st.sampled_from(
             [
                 {"row_level": [{"type": "not_null", "field": "id", "on_fail": "skip"}]},
-                {"datasetLevel": {"rowCount": {"min": 1, "onFail": "abort"}}, "quarantine": {"table": "dlq.orders"}},
+                {
+                    "rowLevel": [{"type": "notNull", "field": "id", "onFail": "skip"}],
+                    "quarantine": {"table": "dlq.orders"},
+                },
             ]
         ),
     },

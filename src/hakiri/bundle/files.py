@@ -12,10 +12,9 @@ import yaml
 from hakiri.bundle.compute import Document
 from hakiri.bundle.resources import compute_of, jobs_of
 from hakiri.errors import BundleUnreadable
+from hakiri.spec.check_starts import BUNDLE_FILE, bundle_root
 from hakiri.spec.read import Project
 from hakiri.spec.reference import references_in
-
-BUNDLE_FILE = "databricks.yml"
 
 Resources = dict[str, dict[str, Document]]
 """By kind, and by name in the bundle."""
@@ -71,11 +70,10 @@ def as_yaml(resources: Mapping[str, Any]) -> str:
 
 
 def _root(start: Path) -> Path:
-    for folder in (start, *start.parents):
-        if (folder / BUNDLE_FILE).is_file():
-            return folder
-    reason = "there is none in the project's folder, nor above it"
-    raise BundleUnreadable(file=BUNDLE_FILE, reason=reason)
+    found = bundle_root(start)
+    if found is None:
+        raise BundleUnreadable(file=BUNDLE_FILE, reason="there is none in the project's folder, nor above it")
+    return found
 
 
 def _files(root: Path, document: Document) -> Iterator[Path]:

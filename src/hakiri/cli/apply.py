@@ -15,6 +15,7 @@ from hakiri.run.leaving import exit_code
 from hakiri.run.manifest import choose_pipelines
 from hakiri.run.pipeline import Result, Wish
 from hakiri.run.plan import read_sealed
+from hakiri.run.sealed import require_unmoved
 from hakiri.run.stopping import Stop, interruptible
 from hakiri.run.views import ViewsResult, apply_views
 from hakiri.settings import from_environment
@@ -43,6 +44,8 @@ def apply_project(
         interruptible(stop),
         progress.show(parts.clock, enabled=not as_json) as listener,
     ):
+        if sealed is not None:
+            require_unmoved(parts, found, sealed, is_full_refresh=is_full_refresh)
         results = apply(parts, specs, wish=wish, stop=stop, listener=listener)
         views = apply_views(parts, found, view_shelf(settings, found), stop=stop, sealed=sealed)
     code = exit_code(results, views.errors)

@@ -1,4 +1,4 @@
-"""`hakiri pipeline`: list, show, create, edit and convert."""
+"""`hakiri pipeline`: list, show, create, edit, convert and adopt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hakiri.model.edited import Edited
     from hakiri.run.manifest import Workplace
 
-app = typer.Typer(no_args_is_help=True, help="The pipelines of a project: list, show, create, edit, convert.")
+app = typer.Typer(no_args_is_help=True, help="The pipelines of a project: list, show, create, edit, convert, adopt.")
 
 
 def complete_id(incomplete: str) -> list[str]:
@@ -133,6 +133,34 @@ def convert(
     from hakiri.run.manifest import convert_pipeline
 
     _tell(convert_pipeline(_workplace(project), name, to=to.value), as_json=as_json)
+
+
+@app.command(epilog="Example: hakiri pipeline adopt sales_orders --from orders")
+def adopt(
+    name: IdArgument,
+    old: Annotated[str, typer.Option("--from", metavar="OLD", help="The id that the tables were landed under.")],
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a renamed pipeline go on where it stopped under its old id: no row is landed again."""
+    from dataclasses import asdict
+
+    from hakiri.cli.output import plain, say, say_json
+    from hakiri.cli.told import many
+    from hakiri.run.adopt import adopt_tables
+    from hakiri.settings import from_environment
+    from hakiri.wiring import equipment
+
+    found = _workplace(project).read()
+    with equipment(from_environment(project=project), found) as parts:
+        adopted = adopt_tables(parts, found, name, old)
+    if as_json:
+        say_json({"ok": True, "pipeline": name, "from": old, "tables": [asdict(one) for one in adopted]})
+        return
+    for one in adopted:
+        goes_on = "its cursor is kept" if one.has_cursor else "it has no cursor"
+        say(f"  {plain(one.table)}: {many(one.landings, 'landing')} taken over, {goes_on}")
+    say(f"[green]ok[/green]: {plain(name)} goes on where {plain(old)} stopped")
 
 
 def _workplace(project: Path | None) -> Workplace:

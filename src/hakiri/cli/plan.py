@@ -27,6 +27,7 @@ def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Pat
             specs,
             partial(connector, settings, found),
             catalog,
+            project=found.spec.project.name,
             place=partial(place, found),
             transforms=partial(transforms, settings, found),
             watermark=watermarks(settings, found),

@@ -15,21 +15,22 @@ from hakiri.settings import from_environment
 from hakiri.wiring import workplace
 
 
-def check_manifests(project: Path | None, *, as_json: bool) -> None:
-    settings = from_environment(project=project)
+def check_manifests(folder: Path | None, *, as_json: bool) -> None:
+    settings = from_environment(project=folder)
     found = workplace(settings, imports_functions=True).read()
     check_transforms(found, shown_from=settings.cwd)
+    project = found.spec.project
     names, views = list(found.pipelines), [view.name for view in found.views]
     if as_json:
         warnings = [error_json(warning) for warning in found.warnings]
-        told = {"project": found.spec.project.name, "pipelines": names, "views": views}
+        told = {"project": project.name, "version": project.version, "pipelines": names, "views": views}
         say_json({"ok": True, **told, "warnings": warnings})
         return
     for warning in found.warnings:
         say(f"[yellow]{plain(render(warning))}[/yellow]\n")
     count = f"{len(names)} {'pipeline' if len(names) == 1 else 'pipelines'}"
     also = f"; {many(len(views), 'view')}: {', '.join(views)}" if views else ""
-    say(f"[green]ok[/green]: project {found.spec.project.name}, {count}: {', '.join(names) or 'none yet'}{also}")
+    say(f"[green]ok[/green]: project {project.name}, {count}: {', '.join(names) or 'none yet'}{also}")
 
 
 def init_folder(folder: Path) -> None:

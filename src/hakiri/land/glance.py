@@ -31,11 +31,16 @@ def require_standing(table: str, target: Target, expected: Carried | None) -> No
     )
 
 
-def _restored_to(commit: Path) -> int | None:
+def commit_info(commit: Path) -> dict[str, Any]:
+    """What a commit of a table's log says of itself; nothing where the file is gone."""
     try:
         lines = commit.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:  # tidied away behind a checkpoint
-        return None
+        return {}
     infos = (action["commitInfo"] for line in lines if "commitInfo" in (action := json.loads(line)))
-    told: dict[str, Any] = next(infos, {})
+    return next(infos, {})
+
+
+def _restored_to(commit: Path) -> int | None:
+    told = commit_info(commit)
     return restored_to(told.get("operation"), told.get("operationParameters"))

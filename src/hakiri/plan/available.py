@@ -1,27 +1,17 @@
-"""What a manifest asks for is carried out or refused before anything is read; nothing is passed over in silence."""
+"""A pipeline that asks for what this release does not carry out is not planned, however it was written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hakiri.errors import FeatureUnavailable
+from hakiri.spec.faults import key_name
 from hakiri.spec.pipeline import PipelineSpec
-from hakiri.spec.quality import DatasetLevel
-
-DESTINATION = "context"
+from hakiri.spec.unavailable import unavailable_in_pipeline
 
 
 def require_carried_out(spec: PipelineSpec) -> None:
-    """Return when this release does all that the pipeline asks for; else raise FeatureUnavailable, naming the rest."""
-    missing = tuple(dict.fromkeys(_missing(spec)))
-    if missing:
-        raise FeatureUnavailable(pipeline=spec.id, features=missing)
+    """Return when this release does all that the pipeline asks for. Raises FeatureUnavailable for the first it doesn't.
 
-
-def _missing(spec: PipelineSpec) -> Iterator[str]:
-    if spec.quality.dataset_level != DatasetLevel():
-        yield "quality.dataset_level"
-    if spec.destination.connector != DESTINATION:
-        yield f"destination.connector = {spec.destination.connector}"
-    if spec.destination.destination_writes_per_sec is not None:
-        yield "destination.destination_writes_per_sec"
+    A manifest's own check reports every one of them, with file and line.
+    """
+    for path, reason in unavailable_in_pipeline(spec):
+        raise FeatureUnavailable(key=key_name(path), reason=reason)

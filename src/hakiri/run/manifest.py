@@ -114,6 +114,9 @@ def relocate(project: Project, *, path: str = "", tables: str = "", state: str =
 def spell_out(definition: Definition) -> dict[str, Any]:
     """The pipeline with every default that is in force. References stay references."""
     dumped: dict[str, Any] = definition.spec.model_dump(mode="json")
+    for table in dumped["tables"]:
+        if not table["columns"]:
+            del table["columns"]  # all of them are read, and an empty list would be none
     return {("schema" if key == "schema_policy" else key): value for key, value in dumped.items()}
 
 

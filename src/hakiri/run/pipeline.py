@@ -39,6 +39,7 @@ from hakiri.run.journal import EventKind, Journal, Listener, journal_path, read_
 from hakiri.run.landed import require_landed
 from hakiri.run.landing import TableLander, TableLanding
 from hakiri.run.landings import PipelineLandings, tell_refused
+from hakiri.run.owner import require_owner
 from hakiri.run.stopping import Stop
 from hakiri.run.watermarks import watermarks_of
 from hakiri.run.work import OnStaged, Source, Work, release_dead_leases
@@ -310,7 +311,7 @@ class Conduct:
         return replace(facts, tables=tuple(table for table in facts.tables if table.spec.name not in self.refused))
 
     def _look(self, connector: Connector) -> Gathered:
-        """Raises TableMovedBack."""
+        """Raises TableOwned and TableMovedBack."""
         errand = self.errand
         self._catch_up()
         gathered = gather(
@@ -329,14 +330,15 @@ class Conduct:
     def _catch_up(self) -> None:
         """What a cut-off worker left unrecorded or uncalled is seen to first, so that a look sees it.
 
-        Raises TableMovedBack.
+        Raises TableOwned and TableMovedBack.
         """
-        errand = self.errand
+        errand, parts = self.errand, self.errand.equipment
+        require_owner(parts.catalog, parts.project, errand.spec, parts.place, parts.spark)
         for table in errand.spec.tables:
             TableLander(errand, table, hooks=self.hooks[table.name]).settle()
             self.hooks[table.name].after()
         if not self.wish.is_full_refresh:
-            require_landed(errand.equipment.catalog, errand.spec, errand.equipment.place)
+            require_landed(parts.catalog, errand.spec, parts.place)
 
     def _do(self, connector: Connector, gathered: Gathered, knobs: Knobs, *, chunks: int) -> bool:
         """Work and land; whether something came up that another look has to see to."""

@@ -20,6 +20,7 @@ from hakiri.plan.views import ViewChange, ViewFacts
 from hakiri.run.equipment import Place
 from hakiri.run.gather import Watermarks, gather
 from hakiri.run.landed import require_landed
+from hakiri.run.owner import require_owner
 from hakiri.run.watermarks import watermarks_of
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
@@ -42,6 +43,7 @@ def plan_pipelines(
     connector: Callable[[PipelineSpec], Connector],
     catalog: Catalog | None,
     *,
+    project: str,
     place: Callable[[PipelineSpec, TableSpec], Place],
     transforms: Callable[[PipelineSpec], Mapping[str, Reshape]],
     watermark: Watermarks | None = None,
@@ -57,6 +59,7 @@ def plan_pipelines(
     facts, errors = [], []
     for spec in specs:
         try:
+            require_owner(catalog, project, spec, place)
             if catalog is not None and not is_full_refresh:
                 require_landed(catalog, spec, place)
             source = connector(spec)

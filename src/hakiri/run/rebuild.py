@@ -12,6 +12,7 @@ from hakiri.catalog.port import Catalog
 from hakiri.errors import CatalogDisagrees, HakiriError, StagedUnfit
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
+from hakiri.land.handover import all_landings
 from hakiri.land.history import LandedCommit, landings_of, read_commits
 from hakiri.land.holding import Holding, holding
 from hakiri.land.stamp import app_id
@@ -83,10 +84,10 @@ def _rebuild_pipeline(equipment: Equipment, spec: PipelineSpec, is_rehearsal: bo
     if not is_rehearsal:
         stories = [story for story, _ in told if story.landings]
         if stories and spec.id not in {one.pipeline for one in equipment.catalog.pipelines()}:
-            equipment.catalog.register(_pipeline(spec))
+            equipment.catalog.register(registration(spec))
         for story in stories:
-            _write(equipment.catalog, story)
-        _set_phase(equipment.catalog, spec, [story for story, _ in told])
+            write_story(equipment.catalog, story)
+        set_phase(equipment.catalog, spec, [story for story, _ in told])
     return [restored for _, restored in told]
 
 
@@ -108,7 +109,7 @@ def _compare(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> tupl
     )
 
 
-def _write(catalog: Catalog, story: Story) -> None:
+def write_story(catalog: Catalog, story: Story) -> None:
     """Snapshots and landings, chunks, schema, and the cursor last (G5). What is cut short, the next rebuild ends."""
     known = {one.number for one in catalog.landings(story.table)}
     for landing in story.landings:
@@ -131,7 +132,7 @@ def _snapshot(story: Story, landing: Landing) -> Snapshot:
     return Snapshot(story.table, landing.number, landing.version or 0, runs, sidecars=())
 
 
-def _set_phase(catalog: Catalog, spec: PipelineSpec, stories: Sequence[Story]) -> None:
+def set_phase(catalog: Catalog, spec: PipelineSpec, stories: Sequence[Story]) -> None:
     """A pipeline that nobody has moved yet stands where its tables do."""
     phase = next((one.phase for one in catalog.pipelines() if one.pipeline == spec.id), None)
     if phase is not Phase.PLANNING or not any(story.landings for story in stories):
@@ -150,24 +151,32 @@ def read_story(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> St
     key, where = TableKey(spec.id, table.name), equipment.place(spec, table)
     commits = read_commits(where.target, equipment.spark)
     name = app_id(equipment.project, key)
-    found = landings_of(commits, name)
+    found = all_landings(commits, name)
     held = tuple(one for one in found if not one.is_undone)
     last = max((one.mark.stamp.number for one in found), default=0)
     held_now = _held(key, where.target, name, last)
     if not found:
         return Story(table=key)
     back_at = max((one.version for one in commits if one.restored_to is not None), default=0)
-    landings = tuple(one.landing() for one in held)
+    landings = tuple(as_of(key, one.landing()) for one in held)
     chunks = _chunks(spec, table, where, landings)
     return Story(
         table=key,
-        landings=_with_spent(landings, found, spent=max(last, _spent_beside(equipment, key, where)), back_at=back_at),
+        landings=_with_spent(
+            key, landings, found, spent=max(last, _spent_beside(equipment, key, where)), back_at=back_at
+        ),
         runs={one.mark.stamp.number: one.mark.stamp.runs for one in held},
         taken_back=frozenset(one.mark.stamp.number for one in found if one.is_undone),
         chunks=chunks,
         is_whole=min(one.version for one in commits) == 0,
         schema_json=_schema(equipment, spec, table, held_now),
     )
+
+
+def as_of(key: TableKey, landing: Landing) -> Landing:
+    """The landing as one of this pipeline, also where the table was taken over from another since."""
+    chunks = tuple(replace(chunk, pipeline=key.pipeline) for chunk in landing.chunks)
+    return replace(landing, table=key, chunks=chunks)
 
 
 def _schema(equipment: Equipment, spec: PipelineSpec, table: TableSpec, held: Holding | None) -> str:
@@ -195,7 +204,7 @@ def _held(key: TableKey, target: Target, name: str, last: int) -> Holding | None
 
 
 def _with_spent(
-    landings: tuple[Landing, ...], found: tuple[LandedCommit, ...], *, spent: int, back_at: int
+    key: TableKey, landings: tuple[Landing, ...], found: tuple[LandedCommit, ...], *, spent: int, back_at: int
 ) -> tuple[Landing, ...]:
     """The landings, and one that brought nothing for numbers above them that must not be used again.
 
@@ -204,12 +213,11 @@ def _with_spent(
     last = max((one.number for one in landings), default=0)
     if spent <= last:
         return landings
-    table = found[0].mark.stamp.table
     is_undone = any(one.is_undone for one in found)
     before = max((one.version or 0 for one in landings), default=0)
     reason = "a RESTORE took it back" if is_undone else "it left no rows here"
     version = max(back_at, before) if is_undone else before
-    empty = Landing(table, spent, (), LandingStatus.LANDED, version=version, reason=reason)
+    empty = Landing(key, spent, (), LandingStatus.LANDED, version=version, reason=reason)
     return (*landings, empty)
 
 
@@ -237,7 +245,7 @@ def _chunks(spec: PipelineSpec, table: TableSpec, where: Place, landings: tuple[
     found: dict[ChunkKey, Chunk] = {}
     for entry in where.files.walk(RUNS):
         folder, _, name = entry.path.rpartition("/")
-        predicate = _predicate(where, folder, landed) if name == MANIFEST else None
+        predicate = _predicate(where, folder, landed, spec.id) if name == MANIFEST else None
         if predicate is None:
             continue
         key, text = predicate
@@ -246,13 +254,14 @@ def _chunks(spec: PipelineSpec, table: TableSpec, where: Place, landings: tuple[
     return tuple(found[key] for key in sorted(found))
 
 
-def _predicate(where: Place, folder: str, landed: set[ChunkKey]) -> tuple[ChunkKey, str] | None:
+def _predicate(where: Place, folder: str, landed: set[ChunkKey], pipeline: str) -> tuple[ChunkKey, str] | None:
     try:
         staged = read_manifest(where.files, folder)
         from_json(staged.predicate)
     except (StagedUnfit, ValueError):
         return None  # an attempt that was never sealed tells nothing
-    return (staged.chunk, staged.predicate) if staged.chunk in landed else None
+    key = replace(staged.chunk, pipeline=pipeline)  # it may have been read under another id
+    return (key, staged.predicate) if key in landed else None
 
 
 def _require_readings(equipment: Equipment, spec: PipelineSpec, table: TableSpec, story: Story) -> None:
@@ -307,7 +316,8 @@ def _wrong(
             return None
 
 
-def _pipeline(spec: PipelineSpec) -> Pipeline:
+def registration(spec: PipelineSpec) -> Pipeline:
+    """The pipeline as a catalog first knows it."""
     return Pipeline(spec.id, parallelism=spec.backfill.parallelism or 1, max_attempts=spec.retry.max_attempts)
 
 

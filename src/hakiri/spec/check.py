@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from hakiri.errors import ManifestError, Place, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
+from hakiri.errors import (
+    FeatureUnavailable,
+    ManifestError,
+    Place,
+    SecretInClear,
+    UndeclaredSecret,
+    UnknownConnector,
+    WrongValue,
+)
 from hakiri.model.connector import ConnectorFacts, Connectors
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import PROVENANCE
@@ -18,6 +26,7 @@ from hakiri.spec.load import LoadMode, LoadSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, ProjectSpec
 from hakiri.spec.reference import holds_secret, is_malformed, references_in, texts_in
+from hakiri.spec.unavailable import Unavailable, unavailable_in_pipeline, unavailable_in_project
 
 Where = Callable[[KeyPath], Place]
 
@@ -51,6 +60,7 @@ def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> 
     yield from _check_parallelism(spec, wrong, connectors)
     yield from _check_retry(spec, wrong)
     yield from _check_triggers(spec, where)
+    yield from _refused(unavailable_in_pipeline(spec), where)
 
 
 def check_texts(data: Mapping[str, Any], where: Where) -> Iterator[ManifestError]:
@@ -85,6 +95,7 @@ def check_project(spec: ProjectSpec, data: Mapping[str, Any], where: Where) -> I
     if spec.catalog.tables and (spec.catalog.backend is not CatalogBackend.DELTA or spec.catalog.path):
         reason = "is for a delta catalog without a `path`"
         yield WrongValue(place=where(("catalog", "tables")), key="catalog.tables", reason=reason)
+    yield from _refused(unavailable_in_project(spec), where)
     for path, text in texts_in({key: part for key, part in data.items() if key != "pipeline"}):
         yield from _check_text(path, text, where)
 
@@ -160,6 +171,9 @@ def _check_watermark(spec: PipelineSpec, index: int, table: TableSpec, wrong: Wr
 def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
     for index, table in enumerate(spec.tables):
         declared = [column.name for column in table.columns]
+        if not declared and "columns" in table.model_fields_set:
+            reason = f"table `{table.name}` would be read without a column"
+            yield wrong(("tables", index, "columns"), reason, "leave it out to read all of them")
         for name in sorted({name for name in declared if declared.count(name) > 1}):
             yield wrong(("tables", index, "columns"), f"the column `{name}` is named twice")
         if not declared or spec.transforms or is_enveloped(spec.load_of(table)):
@@ -266,6 +280,11 @@ def _check_triggers(spec: PipelineSpec, where: Where) -> Iterator[ManifestError]
         if trigger.type == "webhook" and trigger.secret not in spec.secrets:
             path = ("triggers", index, "secret")
             yield UndeclaredSecret(place=where(path), key=key_name(path), secret=trigger.secret)
+
+
+def _refused(found: Iterator[Unavailable], where: Where) -> Iterator[ManifestError]:
+    for path, reason in found:
+        yield FeatureUnavailable(place=where(path), key=key_name(path), reason=reason)
 
 
 def _may_refer(path: KeyPath) -> bool:

@@ -32,15 +32,20 @@ class SourceSpec(Frozen):
     """How the source can be walked; what the connector declares when left out."""
 
 
+DESTINATION = "context"
+
+
 class DestinationSpec(Frozen):
     """Where rows go."""
 
-    connector: ConnectorName = "context"
+    connector: ConnectorName = DESTINATION
+    """`context`: this release has no other destination."""
     config: Config = Field(default_factory=dict)
+    """Refused by this release (HK608)."""
     namespace: Annotated[str, Field(pattern=NAMESPACE)] | None = None
     """What the tables' landed names begin with: `crm` lands `users` as `crm.users`."""
     destination_writes_per_sec: Annotated[Number, Field(gt=0)] | None = None
-    """A cap on how many files are written per second."""
+    """A cap on how many files are written per second; refused by this release (HK608)."""
 
 
 Comment = Annotated[str, Field(max_length=4_000)]
@@ -175,7 +180,7 @@ class PipelineSpec(Frozen):
     """The secrets the pipeline may use, each from the environment or the secret scope."""
     tables: Annotated[tuple[Table, ...], Field(min_length=1)]
     schedule: Schedule | None = None
-    """`every 15m`, or cron in five fields."""
+    """When the pipeline's job starts in a deployed bundle: `every 15m`, or cron in five fields."""
     timezone: TimeZone = "UTC"
     """The time zone of a cron schedule."""
     incremental: Incremental | None = None
@@ -191,6 +196,7 @@ class PipelineSpec(Frozen):
     backfill: BackfillSpec = BackfillSpec()
     retry: RetrySpec = RetrySpec()
     triggers: tuple[Trigger, ...] = ()
+    """What starts the pipeline's job in a deployed bundle, beside its schedule."""
 
     def load_of(self, table: TableSpec) -> LoadSpec:
         """The table's own load, or the pipeline's."""

@@ -12,7 +12,7 @@ from hakiri.model.session import SessionKind
 from hakiri.spec.address import HostRule
 from hakiri.spec.frozen import Distinct, Frozen, Int
 from hakiri.spec.names import ConnectorName, Slug
-from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.pipeline import DESTINATION, PipelineSpec
 
 _REFERENCE_START = "${"
 
@@ -51,6 +51,7 @@ class ProjectSection(Frozen):
 
     name: Slug
     version: Annotated[str, Field(min_length=1, max_length=64)] = "0.1.0"
+    """Your own version of the project: `hakiri check --json` shows it, nothing else depends on it."""
 
 
 class ContextSection(Frozen):
@@ -60,7 +61,8 @@ class ContextSection(Frozen):
     """A folder or an object store address; a relative path starts at the project."""
     tables: Annotated[str, AfterValidator(check_schema)] | None = None
     """The schema of Spark or Unity Catalog that tables land in; folders of the path when left out."""
-    default_destination: ConnectorName = "context"
+    default_destination: ConnectorName = DESTINATION
+    """Where pipelines land; this release lands them in the context only."""
 
 
 class CatalogSection(Frozen):
@@ -127,6 +129,7 @@ class ProjectSpec(Frozen):
     catalog: CatalogSection = CatalogSection()
     engine: EngineSection = EngineSection()
     sync: SyncSection | None = None
+    """Refused by this release (HK608)."""
     hooks: HooksSection = HooksSection()
     pipeline: tuple[PipelineSpec, ...] = ()
     """Pipelines written inline; larger projects keep them in pipelines/, one per file."""

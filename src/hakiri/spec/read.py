@@ -24,6 +24,7 @@ from hakiri.model.view import View
 from hakiri.spec.beside import endings_beside, names_beside
 from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
 from hakiri.spec.check_hooks import Surroundings, check_hooks, refresh_hooks
+from hakiri.spec.check_starts import bundle_root, check_starts
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.faults import faults, part_at, place_of
 from hakiri.spec.lines import KeyPath
@@ -143,6 +144,10 @@ class _Reading:
     warnings: list[ManifestError] = field(default_factory=list)
     found: dict[str, list[Written]] = field(default_factory=dict)
     pipelines: dict[str, Definition] = field(default_factory=dict)
+    has_bundle: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.has_bundle = bundle_root(self.root.absolute()) is not None
 
     def run(self) -> Project:
         document = self._document(self.root / PROJECT_FILE)
@@ -230,6 +235,7 @@ class _Reading:
             self.problems += faults(error, PipelineSpec, document, at)
             return
         self._sort(check_pipeline(spec, where, self.connectors))
+        self._sort(check_starts(spec, where, has_bundle=self.has_bundle))
         self._check_plans(spec, where)
         self.pipelines[spec.id] = Definition(spec=spec, written=written)
 

@@ -1,0 +1,50 @@
+"""Each table has one pipeline that lands in it; another id is refused until it adopts the table (docs/adr/0110)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hakiri.catalog.port import Catalog
+from hakiri.errors import TableOwned
+from hakiri.land.last_landing import last_landing
+from hakiri.land.stamp import app_id
+from hakiri.model.chunk import TableKey
+from hakiri.model.ledger import LandingStatus
+from hakiri.run.equipment import Place
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def require_owner(
+    catalog: Catalog | None,
+    project: str,
+    spec: PipelineSpec,
+    place: Callable[[PipelineSpec, TableSpec], Place],
+    spark: Callable[[], SparkSession] | None = None,
+) -> None:
+    """Return if no other pipeline lands in the pipeline's tables. Raises TableOwned.
+
+    The catalog is asked first, and the table's own log where the catalog knows no landing of this pipeline. Without a
+    session a table that only Spark can read is taken on trust; a run has one.
+    """
+    for table in spec.tables:
+        key, name = TableKey(spec.id, table.name), spec.landed_name(table)
+        noted = catalog.cursor(owner_note(key)) if catalog is not None else None
+        if noted is not None and noted.value != spec.id:
+            raise TableOwned(pipeline=spec.id, table=name, owner=noted.value)
+        if catalog is not None and any(one.status is LandingStatus.LANDED for one in catalog.landings(key)):
+            continue
+        last = last_landing(place(spec, table).target, spark)
+        if last is not None and last.stamp.app_id != app_id(project, key):
+            stamp = last.stamp
+            is_adoptable = stamp.app_id == app_id(project, replace(key, pipeline=stamp.table.pipeline))
+            raise TableOwned(pipeline=spec.id, table=name, owner=stamp.table.pipeline, is_adoptable=is_adoptable)
+
+
+def owner_note(key: TableKey) -> TableKey:
+    """Name the note, kept among a pipeline's cursors, of who lands in its table now. No table has a `/` in its name."""
+    return replace(key, table=f"{key.table}/owner")

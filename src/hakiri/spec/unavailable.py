@@ -1,0 +1,45 @@
+"""Keys of a manifest that this release reads and does not carry out; each is refused (HK608), none is ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hakiri.spec.lines import KeyPath
+from hakiri.spec.pipeline import DESTINATION, PipelineSpec
+from hakiri.spec.project import ProjectSpec
+from hakiri.spec.trigger import WebhookTrigger
+
+Unavailable = tuple[KeyPath, str]
+"""Where a key stands, and what does not happen."""
+
+_ELSEWHERE = "tables land in the context only"
+
+
+def unavailable_in_project(spec: ProjectSpec) -> Iterator[Unavailable]:
+    """Every key of hakiri.toml, apart from its pipelines, that is not carried out."""
+    if spec.sync is not None:
+        yield ("sync",), "the context is not mirrored to an object store"
+    if spec.context.default_destination != DESTINATION:
+        yield ("context", "default_destination"), _ELSEWHERE
+
+
+def unavailable_in_pipeline(spec: PipelineSpec) -> Iterator[Unavailable]:
+    """Every key of a pipeline that is not carried out."""
+    for name, validator in spec.quality.dataset_level:
+        if validator is not None:
+            yield ("quality", "dataset_level", name), "tables are not validated as a whole"
+    if spec.quality.quarantine and not spec.quality.quarantine.enabled:
+        yield ("quality", "quarantine", "enabled"), "rows that break a rule are always kept in quarantine"
+    yield from _unavailable_in_destination(spec)
+    for index, trigger in enumerate(spec.triggers):
+        if isinstance(trigger, WebhookTrigger):
+            yield ("triggers", index), "no webhook starts a pipeline"
+
+
+def _unavailable_in_destination(spec: PipelineSpec) -> Iterator[Unavailable]:
+    if spec.destination.connector != DESTINATION:
+        yield ("destination", "connector"), _ELSEWHERE
+    if spec.destination.config:
+        yield ("destination", "config"), "the context takes no settings here"
+    if spec.destination.destination_writes_per_sec is not None:
+        yield ("destination", "destination_writes_per_sec"), "files are written as fast as they are read"

@@ -1,0 +1,190 @@
+"""Every field of a manifest has code that reads it, or is refused."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+
+from hakiri.spec.project import ProjectSpec
+
+SRC = Path(__file__).parents[2] / "src" / "hakiri"
+
+# Where each field is read, and by which expression. A field named `type` chooses the model itself.
+READERS = {
+    "ProjectSpec.project": "wiring.py: project.spec.project",
+    "ProjectSpec.context": "wiring.py: project.spec.context",
+    "ProjectSpec.catalog": "wiring.py: project.spec.catalog",
+    "ProjectSpec.engine": "wiring.py: project.spec.engine",
+    "ProjectSpec.hooks": "wiring.py: project.spec.hooks",
+    "ProjectSection.name": "wiring.py: project.spec.project.name",
+    "ProjectSection.version": "cli/project.py: project.version",
+    "ContextSection.path": "wiring.py: project.spec.context.path",
+    "ContextSection.tables": "wiring.py: project.spec.context.tables",
+    "CatalogSection.backend": "wiring.py: section.backend",
+    "CatalogSection.path": "wiring.py: section.path",
+    "CatalogSection.tables": "wiring.py: section.tables",
+    "CatalogSection.url": "wiring.py: section.url",
+    "EngineSection.kind": "wiring.py: section.kind",
+    "EngineSection.remote": "wiring.py: section.remote",
+    "EngineSection.cores": "wiring.py: section.cores",
+    "EngineSection.memory": "wiring.py: section.memory",
+    "EngineSection.conf": "wiring.py: section.conf",
+    "EngineSection.max_parallel_chunks": "wiring.py: project.spec.engine.max_parallel_chunks",
+    "HooksSection.webhook_hosts": "spec/project.py: self.webhook_hosts",
+    "HooksSection.warehouse": "wiring.py: project.spec.hooks.warehouse",
+    "PipelineSpec.id": "run/landing.py: errand.spec.id",
+    "PipelineSpec.source": "wiring.py: spec.source",
+    "PipelineSpec.secrets": "run/surroundings.py: spec.secrets",
+    "PipelineSpec.tables": "run/pipeline.py: errand.spec.tables",
+    "PipelineSpec.schedule": "bundle/job.py: spec.schedule",
+    "PipelineSpec.timezone": "bundle/job.py: spec.timezone",
+    "PipelineSpec.incremental": "spec/pipeline.py: self.incremental",
+    "PipelineSpec.destination": "spec/pipeline.py: self.destination",
+    "PipelineSpec.transforms": "wiring.py: spec.transforms",
+    "PipelineSpec.load": "spec/pipeline.py: self.load",
+    "PipelineSpec.quality": "run/work.py: errand.spec.quality",
+    "PipelineSpec.schema_policy": "run/landing.py: terms.spec.schema_policy",
+    "PipelineSpec.backfill": "plan/knobs.py: spec.backfill",
+    "PipelineSpec.retry": "run/errand.py: self.spec.retry",
+    "PipelineSpec.triggers": "bundle/job.py: spec.triggers",
+    "SourceSpec.connector": "wiring.py: spec.source.connector",
+    "SourceSpec.config": "wiring.py: spec.source.config",
+    "SourceSpec.cursor_kind": "plan/facts.py: self.spec.source.cursor_kind",
+    "DestinationSpec.namespace": "spec/pipeline.py: self.destination.namespace",
+    "TableSpec.name": "run/landing.py: table.name",
+    "TableSpec.primary_key": "extract/connectors/declared.py: table.primary_key",
+    "TableSpec.columns": "extract/connectors/declared.py: table.columns",
+    "TableSpec.renamed": "run/landing.py: terms.table.renamed",
+    "TableSpec.partition_by": "run/terms.py: table.partition_by",
+    "TableSpec.cluster_by": "run/terms.py: table.cluster_by",
+    "TableSpec.comment": "run/terms.py: table.comment",
+    "TableSpec.properties": "run/terms.py: table.properties",
+    "TableSpec.query": "extract/connectors/declared.py: table.query",
+    "TableSpec.incremental": "spec/pipeline.py: table.incremental",
+    "TableSpec.load": "spec/pipeline.py: table.load",
+    "ColumnSpec.name": "extract/connectors/declared.py: column.name",
+    "ColumnSpec.type": "extract/connectors/declared.py: column.type",
+    "ColumnSpec.comment": "run/terms.py: one.comment",
+    "IncrementalSpec.column": "plan/modes.py: incremental.column",
+    "IncrementalSpec.lag": "plan/floor.py: incremental.lag",
+    "LoadSpec.mode": "run/landing.py: terms.load.mode",
+    "LoadSpec.upsert_key": "run/terms.py: self.load.upsert_key",
+    "LoadSpec.null_keys": "plan/modes.py: load.null_keys",
+    "LoadSpec.watermark_column": "run/terms.py: self.load.watermark_column",
+    "LoadSpec.sequence_by": "spec/feed.py: load.sequence_by",
+    "LoadSpec.changes": "extract/changes/feed.py: self.load.changes",
+    "LoadSpec.deletes": "run/terms.py: load.deletes",
+    "LoadSpec.history": "run/terms.py: load.history",
+    "LoadSpec.pre_hook": "run/hooks.py: self._load.pre_hook",
+    "LoadSpec.post_hook": "run/hooks.py: self._load.post_hook",
+    "ChangesSpec.format": "spec/feed.py: load.changes.format",
+    "ChangesSpec.op": "extract/changes/plain.py: changes.op",
+    "ChangesSpec.old_key": "extract/changes/plain.py: changes.old_key",
+    "SqlHook.statement": "land/hooks/sql.py: hook.statement",
+    "RefreshHook.view": "land/hooks/perform.py: hook.view",
+    "WebhookHook.url": "land/hooks/webhook.py: hook.url",
+    "WebhookHook.secret": "land/hooks/webhook.py: hook.secret",
+    "WebhookHook.timeout": "land/hooks/webhook.py: hook.timeout",
+    "FunctionHook.function": "land/hooks/function.py: hook.function",
+    "FunctionHook.args": "land/hooks/function.py: hook.args",
+    "FunctionHook.timeout": "land/hooks/function.py: hook.timeout",
+    "TransformSpec.plan": "spec/pipeline.py: self.plan",
+    "TransformSpec.tables": "run/transforms.py: asked.tables",
+    "ComponentSpec.component": "spec/component.py: self.component",
+    "ComponentSpec.tables": "run/transforms.py: asked.tables",
+    "ComponentSpec.rows": "extract/transform/component.py: spec.rows",
+    "ComponentSpec.keeps": "extract/transform/component.py: spec.keeps",
+    "ComponentSpec.network": "spec/component.py: self.network",
+    "ComponentSpec.memory_mib": "extract/transform/component.py: spec.memory_mib",
+    "ComponentSpec.fuel": "extract/transform/component.py: spec.fuel",
+    "ComponentSpec.timeout": "extract/transform/component.py: spec.timeout",
+    "QualitySpec.row_level": "run/work.py: errand.spec.quality.row_level",
+    "QualitySpec.quarantine": "wiring.py: spec.quality.quarantine",
+    "Quarantine.table": "wiring.py: spec.quality.quarantine.table",
+    **{
+        f"{rule}.{field}": f"extract/rules/judge.py: rule.{field}"
+        for rule in ("NotNullRule", "RegexRule", "RangeRule", "MaxLengthRule", "FieldTypeRule")
+        for field in ("field", "on_fail")
+    },
+    "RegexRule.pattern": "extract/rules/breach.py: rule.pattern",
+    "RangeRule.min": "extract/rules/breach.py: rule.min",
+    "RangeRule.max": "extract/rules/breach.py: rule.max",
+    "MaxLengthRule.max": "extract/rules/breach.py: rule.max",
+    "FieldTypeRule.expected": "extract/rules/breach.py: rule.expected",
+    "BackfillSpec.window": "plan/knobs.py: spec.backfill.window",
+    "BackfillSpec.parallelism": "plan/knobs.py: spec.backfill.parallelism",
+    "BackfillSpec.rate_budget": "plan/knobs.py: asked.rate_budget",
+    "BackfillSpec.start_from": "plan/floor.py: spec.backfill.start_from",
+    "BackfillSpec.max_chunks_per_tick": "plan/knobs.py: asked.max_chunks_per_tick",
+    "RetrySpec.max_attempts": "plan/knobs.py: spec.retry.max_attempts",
+    "RetrySpec.initial_delay": "run/retry.py: retry.initial_delay",
+    "RetrySpec.max_delay": "run/retry.py: retry.max_delay",
+    "RetrySpec.jitter": "run/retry.py: retry.jitter",
+    "FileArrivalTrigger.url": "bundle/start.py: trigger.url",
+    "FileArrivalTrigger.wait_after_last_change": "bundle/start.py: trigger.wait_after_last_change",
+    "TableUpdateTrigger.tables": "bundle/start.py: trigger.tables",
+}
+
+# Read by the check alone, which refuses what is not carried out (tests/spec/test_unavailable.py tries each of them).
+REFUSED = {
+    "ContextSection.default_destination": "spec/unavailable.py: spec.context.default_destination",
+    "ProjectSpec.sync": "spec/unavailable.py: spec.sync",
+    "DestinationSpec.connector": "spec/unavailable.py: spec.destination.connector",
+    "DestinationSpec.config": "spec/unavailable.py: spec.destination.config",
+    "DestinationSpec.destination_writes_per_sec": "spec/unavailable.py: spec.destination.destination_writes_per_sec",
+    "QualitySpec.dataset_level": "spec/unavailable.py: spec.quality.dataset_level",
+    "Quarantine.enabled": "spec/unavailable.py: spec.quality.quarantine.enabled",
+}
+# Nothing reads what is inside a part that is refused whole.
+REFUSED_WHOLE = {"SyncSection", "DatasetLevel", "WebhookTrigger"}
+# Pipelines are read one by one, each with its own lines.
+READ_APART = {"ProjectSpec.pipeline"}
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from models_in(inner)
+
+
+def fields_below(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[str]:
+    """Every field that a manifest can hold, but for those inside parts that are refused whole."""
+    if model in seen or model.__name__ in REFUSED_WHOLE:
+        return
+    seen.add(model)
+    for name, field in model.model_fields.items():
+        if not (name == "type" and "Literal" in str(field.annotation)):
+            yield f"{model.__name__}.{name}"
+        for inner in models_in(field.annotation):
+            yield from fields_below(inner, seen)
+
+
+@cache
+def reads_of(file: str) -> frozenset[str]:
+    """The attributes that a file reads, as they are written there."""
+    tree = ast.parse((SRC / file).read_text(encoding="utf-8"))
+    loads = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load))
+    return frozenset(map(ast.unparse, loads))
+
+
+FIELDS = sorted({*fields_below(ProjectSpec, set())} - READ_APART)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_of_the_manifest_is_read_by_the_code_that_is_named_for_it(field: str) -> None:
+    reader = READERS.get(field) or REFUSED.get(field)
+    assert reader, f"nothing reads `{field}`: carry it out, or refuse it in spec/unavailable.py"
+    file, _, expression = reader.partition(": ")
+    assert expression.endswith(f".{field.partition('.')[2]}")
+    assert any(f".{read}".endswith(f".{expression}") for read in reads_of(file)), reader
+
+
+def test_no_reader_is_named_for_a_field_that_is_not_there() -> None:
+    assert {*READERS, *REFUSED} <= set(FIELDS)
