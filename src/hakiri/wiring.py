@@ -23,6 +23,7 @@ from hakiri.engine.task import call_on_executor
 from hakiri.engine.task_values import TaskValue
 from hakiri.engine.task_values import publish as publish_values
 from hakiri.errors import HakiriError, NoLocalCatalog
+from hakiri.errors import Place as ManifestPlace
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.hooks.registry import functions, unjudged
@@ -103,7 +104,12 @@ def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Conne
     Raises UnresolvedReference, ConnectorUnusable or BadConfig.
     """
     config = resolve(spec.source.config, settings.look_up)
-    return registry.open_connector(spec.source.connector, config, root=project.root)
+    written = project.pipelines[spec.id].written
+
+    def where(key: str) -> ManifestPlace:
+        return written.where(("source", "config", *key.split(".")))
+
+    return registry.open_connector(spec.source.connector, config, root=project.root, where=where)
 
 
 def try_pipeline(settings: Settings, name: str, *, table: str | None, rows: int) -> dict[str, Trial]:

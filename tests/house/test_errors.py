@@ -22,6 +22,7 @@ def leaves(kind: type[HakiriError] = HakiriError) -> Iterator[type[HakiriError]]
 
 SAMPLES: dict[str, Any] = {
     "Place": Place("a.toml", 3),
+    "Place | None": Place("a.toml", 3),
     "tuple[Place, ...]": (Place("a.toml", 3), Place("b.json", 1)),
     "tuple[ManifestError, ...]": (WrongValue(place=Place("a.toml", 3), key="k", reason="r"),),
     "tuple[str, ...]": ("one", "two"),
