@@ -1357,7 +1357,7 @@ class SourceFailed(SourceError):
 
     code = "HK408"
     recovery = Recovery.RETRY
-    reason: str
+    reason: str = "its driver raised what no driver of its kind declares"
 
     def message(self) -> str:
         return f"reading {self.subject()} failed: {self.reason}"

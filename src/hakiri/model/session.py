@@ -49,14 +49,11 @@ def first_line(failure: BaseException) -> str:
     return mask(_JAVA_CLASSES.sub("", said).strip() or "it gave no reason")[:MAX_REASON]
 
 
-_NO_SENTENCE = re.compile(
-    r"An error occurred while calling \S+\.$|<_\w+ of RPC that terminated with:$|\s*(?:at|\.{3}) "
-)
-_LOST_TASK = re.compile(
-    r".*most recent failure: Lost task [^:]*\(executor [^)]*\)[^:]*: |.*most recent failure: [^:]*: "
-)
+_NO_SENTENCE = re.compile(r"An error occurred while calling \S+\.$|<_\w+ of RPC that \w+ with:$|\s*(?:at|\.{3})\s")
+_LOST_TASK = re.compile(r".*most recent failure: .*?\(TID \d+\)[^:]*: ")
 _JAVA_CLASSES = re.compile(r"^(?::?\s*(?:[a-z]\w*\.){2,}[A-Z][\w$]*:\s*)+|^:\s*")
-_STACK = re.compile(r"\s+at (?:[\w$<>]+[./])+[\w$<>]+\(|\s*Driver stacktrace:|\s*JVM stacktrace:")
+_FRAME = r"\s+at [\w$.<>/]+\((?:[\w$]+\.\w+:\d+|Native Method|Unknown Source)\)"
+_STACK = re.compile(rf"{_FRAME}|\s*(?:Driver|JVM) stacktrace:")
 
 
 def close_at_exit(session: Any) -> None:

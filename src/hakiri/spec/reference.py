@@ -13,7 +13,7 @@ from hakiri.spec.lines import KeyPath
 
 _REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z_][A-Za-z0-9_]{0,127})\}")
 _SECRET_KEY = re.compile(
-    r"(?:^|_)(?:password|passwd|pwd|secret|token|api_?key|access_?key|private_?key|client_?secret|credentials?)$",
+    r"(?:^|_)(?:(?:ssl)?password|passwd|pwd|secret|token|api_?key|access_?key|private_?key|client_?secret|credentials?)$",
     re.IGNORECASE,
 )
 _OPTION = re.compile(r"[?&;]([^=?&;]+)=([^&;]*)")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from adbc_driver_postgresql import dbapi
+
 from hakiri.errors import (
     BadConfig,
     BadValue,
@@ -52,7 +54,7 @@ def classified(failure: Exception, table: SourceTable, server: Dsn) -> SourceErr
     state = getattr(failure, "sqlstate", None)
     if state:
         return _by_state(state, str(failure), table.name, server)
-    return _by_text(str(failure), table.name, server)
+    return _by_text(failure, table.name, server)
 
 
 def _by_state(state: str, text: str, table: str, server: Dsn) -> SourceError:
@@ -85,7 +87,8 @@ def _by_state(state: str, text: str, table: str, server: Dsn) -> SourceError:
             return SourceFailed(connector=NAME, table=table, reason=f"{server}: SQLSTATE {state}")
 
 
-def _by_text(text: str, table: str, server: Dsn) -> SourceError:
+def _by_text(failure: Exception, table: str, server: Dsn) -> SourceError:
+    text = str(failure)
     there = f"{server}: {_words(text)}"
     if _UNREAD.search(text):
         return BadConfig(connector=NAME, key="url", reason=_words(text))
@@ -99,7 +102,9 @@ def _by_text(text: str, table: str, server: Dsn) -> SourceError:
         return RequestWrong(connector=NAME, table=table, reason=f"it would write: {_words(text)}")
     if _BAD_VALUE.search(text):
         return BadValue(connector=NAME, table=table, reason=_without_values(_words(text)))
-    return SourceFailed(connector=NAME, table=table, reason=f"{server}: {_without_values(_words(text))}")
+    if isinstance(failure, dbapi.Error):
+        return SourceFailed(connector=NAME, table=table, reason=f"{server}: {_without_values(_words(text))}")
+    return SourceFailed(connector=NAME, table=table)
 
 
 def _words(text: str) -> str:

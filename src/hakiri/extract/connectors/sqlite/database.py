@@ -102,7 +102,9 @@ def classified(failure: Exception, table: SourceTable, path: str) -> SourceError
             return _wrong_request(str(failure), name)
     if isinstance(failure, sqlite3.ProgrammingError | sqlite3.Warning):
         return RequestWrong(connector=NAME, table=name, reason="it is not one statement that reads")
-    return SourceFailed(connector=NAME, table=name, reason=f"{path}: {failure}")
+    if isinstance(failure, sqlite3.Error):
+        return SourceFailed(connector=NAME, table=name, reason=f"{path}: {code or failure}")
+    return SourceFailed(connector=NAME, table=name)
 
 
 def _wrong_request(message: str, table: str) -> SourceError:
