@@ -62,7 +62,8 @@ HakiriError
 │   ├── EpochsStale              HK317  revocations unknown for longer than allowed
 │   ├── LineageTampered          HK318  the append-only record was changed behind our back
 │   ├── CatalogBehind            HK319  a table carries landings that the catalog does not know
-│   └── CatalogDisagrees         HK320  the catalog and a table's log tell two stories
+│   ├── CatalogDisagrees         HK320  the catalog and a table's log tell two stories
+│   └── CatalogDamaged           HK122  a commit of the catalog's own log is cut short
 ├── SourceError                  HK4xx  a source, as a connector meets it
 │   ├── SourceUnreachable        HK401  (retried)
 │   ├── SourceRefused            HK402  a login or a right that is not there
@@ -937,6 +938,22 @@ class CatalogUnavailable(CatalogError):
 
     def message(self) -> str:
         return f"the catalog in {self.store} does not answer: {self.reason}"
+
+
+@dataclass(eq=False, kw_only=True)
+class CatalogDamaged(CatalogError):
+    """A commit of the catalog's own log that is cut short: what it recorded is lost."""
+
+    code = "HK122"
+    store: str
+    file: str
+    bytes: int
+
+    def message(self) -> str:
+        return f"the catalog in {self.store} is damaged: {self.file} is cut short ({self.bytes:,} bytes)"
+
+    def help(self) -> str:
+        return "`hakiri catalog rebuild --yes` keeps it aside and writes a new one from the tables' own Delta logs"
 
 
 @dataclass(eq=False, kw_only=True)
