@@ -17,7 +17,7 @@ from clocks import ManualClock
 from hakiri.engine.session import close_session, open_session
 from hakiri.engine.settings import EngineSettings
 from hakiri.model.session import SessionKind
-from postgres_servers import postgres_server
+from postgres_servers import LoginServer, login_server, postgres_server
 from projects import MakeProject
 from shared_servers import run_folder, shared, stop_all
 from small_queries import FOR_SMALL_QUERIES
@@ -120,6 +120,13 @@ def postgres_url() -> Iterator[str]:
     """A PostgreSQL server of this test run's own, on a Unix socket."""
     with postgres_server() as server:
         yield str(server.get_uri())
+
+
+@pytest.fixture(scope="session")
+def login() -> Iterator[LoginServer]:
+    """A PostgreSQL server of this test run's own that asks for passwords."""
+    with login_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

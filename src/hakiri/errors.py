@@ -22,6 +22,7 @@ HakiriError
 │   ├── ViewRefused              HK117  a file of `views/` that is no view
 │   ├── ViewReadsUnknown         HK118  a view over a table that nobody lands
 │   ├── ViewTaken                HK119  a view under another's name
+│   ├── AddressUnreadable        HK121  an address whose parts cannot be told apart
 │   ├── StartedByNothing         HK125  (a warning: the project may be deployed from elsewhere)
 │   ├── AdoptionUnfit            HK126  a pipeline that cannot go on where another stopped
 │   ├── FeatureUnavailable       HK608  a key that this release reads and does not carry out
@@ -64,7 +65,8 @@ HakiriError
 │   ├── EpochsStale              HK317  revocations unknown for longer than allowed
 │   ├── LineageTampered          HK318  the append-only record was changed behind our back
 │   ├── CatalogBehind            HK319  a table carries landings that the catalog does not know
-│   └── CatalogDisagrees         HK320  the catalog and a table's log tell two stories
+│   ├── CatalogDisagrees         HK320  the catalog and a table's log tell two stories
+│   └── CatalogDamaged           HK122  a commit of the catalog's own log is cut short
 ├── SourceError                  HK4xx  a source, as a connector meets it
 │   ├── SourceUnreachable        HK401  (retried)
 │   ├── SourceRefused            HK402  a login or a right that is not there
@@ -183,7 +185,9 @@ The branch says where it happened; `recovery` says what the catcher does. Codes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
@@ -525,6 +529,21 @@ class UnresolvedReference(ManifestError):
 
     def help(self) -> str:
         return f"set {' or '.join(self.tried)}"
+
+
+@dataclass(eq=False, kw_only=True)
+class AddressUnreadable(ManifestError):
+    """An address, its references resolved, whose parts cannot be told apart. No part of it is repeated."""
+
+    code = "HK121"
+    key: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the address in `{self.key}` cannot be read: {self.reason}"
+
+    def help(self) -> str:
+        return "a reference inside an address, as in `user:${secret:NAME}@host`, is encoded by itself"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -982,6 +1001,22 @@ class CatalogUnavailable(CatalogError):
 
 
 @dataclass(eq=False, kw_only=True)
+class CatalogDamaged(CatalogError):
+    """A commit of the catalog's own log that is cut short: what it recorded is lost."""
+
+    code = "HK122"
+    store: str
+    file: str
+    bytes: int
+
+    def message(self) -> str:
+        return f"the catalog in {self.store} is damaged: {self.file} is cut short ({self.bytes:,} bytes)"
+
+    def help(self) -> str:
+        return "`hakiri catalog rebuild --yes` keeps it aside and writes a new one from the tables' own Delta logs"
+
+
+@dataclass(eq=False, kw_only=True)
 class CatalogBusy(CatalogError):
     """Other writers won every race for as long as we were willing to try."""
 
@@ -1273,9 +1308,14 @@ class SourceError(HakiriError):
 
     connector: str
     table: str | None = None
+    place: Place | None = None
+    """The line of the manifest that says where the source is, where that is what has to be changed."""
 
     def subject(self) -> str:
         return f"`{self.table}` of {self.connector}" if self.table else self.connector
+
+    def places(self) -> tuple[Place, ...]:
+        return (self.place,) if self.place else ()
 
 
 @dataclass(eq=False, kw_only=True)
@@ -1301,10 +1341,10 @@ class SourceRefused(SourceError):
     reason: str
 
     def message(self) -> str:
-        return f"{self.subject()} refuses us: {self.reason}"
+        return f"access to {self.subject()} is refused: {self.reason}"
 
     def help(self) -> str:
-        return "check the user, the secret behind the password, and what the user may read"
+        return "check the user, the secret behind the password, the database and what the user may read"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -1394,7 +1434,7 @@ class SourceFailed(SourceError):
 
     code = "HK408"
     recovery = Recovery.RETRY
-    reason: str
+    reason: str = "its driver raised what no driver of its kind declares"
 
     def message(self) -> str:
         return f"reading {self.subject()} failed: {self.reason}"
@@ -2953,7 +2993,8 @@ class Bug(HakiriError):
 
 def render(error: HakiriError) -> str:
     """The bounded text of an error, with every known secret masked."""
-    return mask(_bound(error.text(), MAX_TEXT * (MAX_PROBLEMS if hasattr(error, "problems") else 1)))
+    # Masked before it is cut: half a secret is not recognised.
+    return _bound(mask(error.text()), MAX_TEXT * (MAX_PROBLEMS if hasattr(error, "problems") else 1))
 
 
 def as_json(error: HakiriError) -> dict[str, Any]:
@@ -2961,7 +3002,7 @@ def as_json(error: HakiriError) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "code": error.code,
         "severity": error.severity,
-        "message": mask(_bound(error.message(), MAX_TEXT)),
+        "message": _bound(mask(error.message()), MAX_TEXT),
         "places": [{"file": place.file, "line": place.line} for place in error.places()],
         "help": mask(advice) if (advice := error.help()) else None,
         "recovery": error.recovery.value,
@@ -2974,24 +3015,75 @@ def as_json(error: HakiriError) -> dict[str, Any]:
 
 def conceal(secret: str) -> None:
     """From now on `mask` hides this value. Repeats change nothing; values too short to be secrets are ignored."""
-    if len(secret) >= _SHORTEST_SECRET:
-        _concealed.known.add(secret)
+    for one in {secret, secret.strip()} - _concealed.known.keys():
+        if len(one) >= _SHORTEST_SECRET:
+            _concealed.known = {
+                **_concealed.known,
+                one: re.compile("|".join(sorted(_spellings(one), key=len, reverse=True))),
+            }
 
 
 def mask(text: str) -> str:
-    """The text with every concealed value replaced."""
-    for secret in sorted(_concealed.known, key=len, reverse=True):
-        text = text.replace(secret, "***")
-    return text
+    """The text with every concealed value replaced, however it is spelled there."""
+    end, parts = 0, []
+    for start, stop in sorted(span for pattern in _concealed.known.values() for span in _spans(pattern, text)):
+        if start >= end:
+            parts += [text[end:start], "***"]
+        end = max(end, stop)
+    return "".join([*parts, text[end:]]) if parts else text
+
+
+def masked(value: Any) -> Any:
+    """A copy of a plain value with `mask` applied to every text in it, before it is written as JSON."""
+    match value:
+        case str():
+            return mask(value)
+        case dict():
+            return {key: masked(item) for key, item in value.items()}
+        case list() | tuple():
+            return [masked(item) for item in value]
+        case _:
+            return value
 
 
 @dataclass(slots=True)
 class _Concealed:
-    known: set[str] = field(default_factory=set)
+    known: dict[str, re.Pattern[str]] = field(default_factory=dict)
 
 
 _concealed = _Concealed()
 _SHORTEST_SECRET = 4
+
+
+def _spellings(secret: str) -> set[str]:
+    """Patterns of a secret as it is, in JSON, in JSON inside JSON, in SQL, in Python and in a connection string.
+
+    Any character of each may be percent-encoded, in either case.
+    """
+    backslashed = secret.replace("\\", "\\\\")
+    quoted = {secret.replace("'", "''"), repr(secret)[1:-1], backslashed.replace("'", "\\'")}
+    connecting = re.sub(r"(['\\\s])", r"\\\1", secret)
+    in_json = _in_json(secret)
+    twice = {one for text in in_json for one in _in_json(text)}
+    return {"".join(map(_character, one)) for one in {secret, connecting, *quoted, *in_json, *twice}}
+
+
+def _in_json(text: str) -> set[str]:
+    return {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)}
+
+
+def _character(sign: str) -> str:
+    encoded = "".join(f"%{byte:02X}" for byte in sign.encode("utf-8", "surrogatepass"))
+    as_plus = r"|\+" if sign == " " else ""
+    return f"(?:(?i:{encoded})|{re.escape(sign)}{as_plus})"  # encoded first: a `%` is the beginning of its own escape
+
+
+def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """Where a pattern matches, overlapping matches too."""
+    found = pattern.search(text)
+    while found:
+        yield found.span()
+        found = pattern.search(text, found.start() + 1)
 
 
 def _bound(text: str, limit: int) -> str:

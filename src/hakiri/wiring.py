@@ -22,7 +22,8 @@ from hakiri.engine.settings import EngineSettings, default_cache_dir, default_co
 from hakiri.engine.task import call_on_executor
 from hakiri.engine.task_values import TaskValue
 from hakiri.engine.task_values import publish as publish_values
-from hakiri.errors import HakiriError, NoLocalCatalog
+from hakiri.errors import CatalogDamaged, HakiriError, NoLocalCatalog
+from hakiri.errors import Place as ManifestPlace
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.hooks.registry import functions, unjudged
@@ -103,7 +104,12 @@ def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Conne
     Raises UnresolvedReference, ConnectorUnusable or BadConfig.
     """
     config = resolve(spec.source.config, settings.look_up)
-    return registry.open_connector(spec.source.connector, config, root=project.root)
+    written = project.pipelines[spec.id].written
+
+    def where(key: str) -> ManifestPlace:
+        return written.where(("source", "config", *key.split(".")))
+
+    return registry.open_connector(spec.source.connector, config, root=project.root, where=where)
 
 
 def try_pipeline(settings: Settings, name: str, *, table: str | None, rows: int) -> dict[str, Trial]:
@@ -152,6 +158,25 @@ def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
         raise NoLocalCatalog(path=written, backend=section.backend.value)
     path = project.root / written
     return DeltaPath(path) if is_delta else SqliteFile(path)
+
+
+def set_damaged_aside(settings: Settings, project: Project, *, is_rehearsal: bool) -> CatalogDamaged | None:
+    """Rename the folder of a catalog whose log is cut short, and say what is wrong with it; None where nothing is.
+
+    A rehearsal renames nothing. Only a catalog of Delta tables in a folder is looked at.
+    """
+    where = catalog_settings(settings, project)
+    if not isinstance(where, DeltaPath) or not where.root.exists():
+        return None
+    from hakiri.catalog.delta.damage import require_undamaged, set_aside
+
+    try:
+        require_undamaged(where.root)
+    except CatalogDamaged as damage:
+        if not is_rehearsal:
+            set_aside(where.root, clock())
+        return damage
+    return None
 
 
 @contextmanager

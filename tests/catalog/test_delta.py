@@ -13,6 +13,7 @@ from deltalake.exceptions import DeltaError
 
 from conformance.catalog.plans import plan, registered, seal_for, table_of
 from conformance.catalog.workers import drain, spawn
+from hakiri.catalog.delta.damage import require_undamaged
 from hakiri.catalog.delta.neighbours import NoNeighbours
 from hakiri.catalog.delta.properties import PROPERTIES
 from hakiri.catalog.delta.replica import Changes
@@ -20,7 +21,7 @@ from hakiri.catalog.delta.rust import DeltaCatalog, RustExecutor, merge_changes
 from hakiri.catalog.delta.sole_writer import require_sole_writer
 from hakiri.catalog.delta.upkeep import Upkeep
 from hakiri.catalog.tables import CHUNKS
-from hakiri.errors import CatalogUnavailable, SecondWriter
+from hakiri.errors import CatalogDamaged, CatalogUnavailable, SecondWriter
 from hakiri.model.ledger import EpochScope
 
 WORKERS = 4
@@ -42,6 +43,22 @@ def test_without_the_file_lock_every_chunk_is_still_dispatched_exactly_once(open
         drained = [threads.submit(drain, each, "p", n, 3, completes=False) for n, each in enumerate(catalogs)]
         given = [chunk for worker in drained for chunk, _ in worker.result()]
     assert sorted(given) == [chunk.key.chunk for chunk in plan("p", 40)]
+
+
+def test_a_commit_that_is_cut_short_anywhere_is_named(opens: Opens, tmp_path: Path) -> None:
+    catalog = opens(executor=RustExecutor(tmp_path, upkeep=Upkeep(compact_every=2, vacuum_every=3, vacuum_hours=0)))
+    registered(catalog, "p", 6)
+    drain(catalog, "p", 1, 2, completes=True)
+    require_undamaged(tmp_path)
+    last = max((tmp_path / CHUNKS.name / "_delta_log").glob("*.json"))
+    content = last.read_bytes()
+    for kept in (0, 10, content.index(b"\n") + 1, len(content) - 1):
+        last.write_bytes(content[:kept])
+        with pytest.raises(CatalogDamaged) as caught:
+            opens().chunks(table_of("p"))
+        assert (caught.value.file, caught.value.bytes) == (str(last), kept)
+    last.write_bytes(content)
+    assert opens().chunks(table_of("p"))
 
 
 def test_a_commit_whose_answer_was_lost_is_found_and_not_made_twice(opens: Opens, tmp_path: Path) -> None:

@@ -82,8 +82,8 @@ class Shop:
 def make_shop(make_project: MakeProject, hakiri: Hakiri, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Any:
     assert spark
 
-    def make(more: str, *, key: str = "PRIMARY KEY") -> Shop:
-        root = make_project({"hakiri.toml": TOML + more})
+    def make(more: str, *, key: str = "PRIMARY KEY", backend: str = "sqlite") -> Shop:
+        root = make_project({"hakiri.toml": TOML.replace('"sqlite"', f'"{backend}"', 1) + more})
         monkeypatch.chdir(root)
         with closing(sqlite3.connect(root / "shop.db")) as source, source:
             source.execute(MAKE.format(key=key))
@@ -123,6 +123,24 @@ def test_a_table_that_was_caught_up_goes_on_from_its_cursor(make_shop: Any) -> N
     shop.put(5)
     shop.apply()
     assert shop.rows() == [(day, "new") for day in range(1, 6)]
+
+
+def test_a_catalog_whose_log_is_cut_short_is_named_and_rebuilt(make_shop: Any) -> None:
+    shop = make_shop('incremental = "updated_at"\n', backend="delta")
+    shop.put(1, 2)
+    shop.apply()
+    (log,) = shop.root.glob("**/catalog/landings/_delta_log")
+    last = max(log.glob("*.json"))
+    last.write_bytes(last.read_bytes()[:100])
+    for command in (["apply"], ["status"], ["catalog", "rebuild"]):
+        told = shop.hakiri(*command)
+        assert (told.code, "error[HK122]" in told.err, str(last) in told.err) == (1, True, True), told.err
+        assert "`hakiri catalog rebuild --yes`" in told.err
+    assert shop.rebuild()[0]["landings"] == [1]
+    assert len(list(log.parents[2].glob("catalog.damaged-*"))) == 1, "nothing of it is removed"
+    shop.put(3)
+    shop.apply()
+    assert shop.rows() == [(1, "new"), (2, "new"), (3, "new")]
 
 
 def test_a_repeat_changes_nothing_and_a_catalog_that_was_not_lost_is_left_alone(make_shop: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from flow.flaky import Fault, Flaky, exhaust_memory, kill_worker
 from flow.stand import Rows, Stand
-from hakiri.errors import ChunksFailed, RateLimited, SourceRefused, SourceUnreachable
+from hakiri.errors import ChunksFailed, RateLimited, SourceRefused, SourceUnreachable, TaskStopped
 from hakiri.model.ledger import RunStatus
 from hakiri.run.journal import EventKind
 from hakiri.run.pipeline import Wish
@@ -71,7 +71,18 @@ def test_a_chunk_whose_worker_fails_is_read_again_into_a_folder_of_its_own(
     (failed,) = (event.facts for event in stand.events if event.kind is EventKind.CHUNK_FAILED)
     assert (failed["table"], failed["attempt"], failed["code"]) == ("numbers", 1, code)
     folders = {path.name for path in stand.folder("numbers").rglob(f"chunk-{failed['chunk']}*/attempt-*")}
-    assert folders == {"attempt-1", "attempt-2"}
+    assert folders == {"attempt-2"}, "what can no longer win is swept by the run that won"
+
+
+def test_attempts_that_were_cut_off_make_no_wait_longer(make_stand: MakeStand, source: Flaky) -> None:
+    patient = PIPELINE.replace('max_delay = "2s"', 'max_delay = "60s", jitter = false')
+    stand = make_stand({"pipelines/flaky.toml": patient})
+    cut_off = TaskStopped(chunk="any")
+    result = stand.apply(sources={"flaky": replace(source, pieces=1, faults=(*[cut_off] * 3, UNREACHABLE))})["flaky"]
+    assert result.errors == ()
+    (failed,) = (event.facts for event in stand.events if event.kind is EventKind.CHUNK_FAILED)
+    assert (failed["attempt"], failed["retry_in_seconds"]) == (4, 1.0)
+    assert [path.name for path in stand.folder("numbers").rglob("attempt-*")] == ["attempt-5"]
 
 
 def test_a_chunk_that_never_has_memory_enough_says_which_it_is_and_what_makes_it_smaller(

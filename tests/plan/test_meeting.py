@@ -17,6 +17,7 @@ from hakiri.extract.connectors.sqlite.connector import SqliteConnector
 from hakiri.model.chunk import Seal, TableKey
 from hakiri.model.ledger import LandingStatus, Pipeline
 from hakiri.model.source import CursorKind
+from hakiri.model.span import WholeTable, to_json
 from hakiri.model.table import SourceTable
 from hakiri.plan.facts import ColumnFact, PipelineFacts
 from hakiri.plan.floor import floor_of
@@ -104,3 +105,10 @@ def test_a_table_is_read_whole_then_its_overlap_then_what_is_tied(catalog: Sqlit
         )
     assert carry_out(catalog, connector) == [*tied, 9999]
     source.close()
+
+
+@pytest.mark.parametrize("column", ['"id"', "7", "[]", '["id"]', '["id", "bigint", "x"]', '["id", 7]', "{}"])
+def test_a_predicate_with_an_odd_column_is_no_reading(column: str) -> None:
+    text = f'{{"span": {to_json(WholeTable())}, "since": null, "reach": null, "column": {column}}}'
+    with pytest.raises(ValueError, match="not a column of a cursor"):
+        from_json(text)

@@ -19,6 +19,7 @@ from hakiri.run.gc import Collected, collect, parse_retention
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import RUNS
 from hakiri.stage.local import LocalFiles
+from hakiri.stage.sweep import sweep_beaten
 from land.staging import TABLE, Workshop, order
 
 SPEC = PipelineSpec.model_validate({"id": "shop", "source": {"connector": "x"}, "tables": ["orders"]})
@@ -64,6 +65,23 @@ def test_losing_attempts_go_and_winning_ones_stay(workshop: Workshop, catalog: S
     assert (swept.files, swept.bytes > 0) == (1, True)
     assert attempts(workshop.root) == {winner}
     assert gc(workshop, catalog).tables == ()
+
+
+def test_attempts_below_the_one_that_won_go_at_once_and_no_other(workshop: Workshop) -> None:
+    files = LocalFiles(workshop.root)
+    for folder in (
+        "r1/n1/chunk-a/attempt-1",
+        "r2/n2/chunk-a/attempt-2",
+        "r2/n2/chunk-a/attempt-3",
+        "r1/n1/chunk-b/attempt-1",
+    ):
+        (workshop.root / RUNS / folder).mkdir(parents=True)
+        (workshop.root / RUNS / folder / "part-00000.parquet").write_bytes(b"x")
+    adopted = f"{RUNS}/r1/n1/chunk-a/attempt-1"
+    swept = sweep_beaten(files, winning={adopted}, beaten_by={"chunk-a": 3})
+    assert [remnant.folder for remnant in swept.removed] == [f"{RUNS}/r2/n2/chunk-a/attempt-2"]
+    assert sweep_beaten(files, winning=(), beaten_by={"chunk-a": 3}).removed[0].folder == adopted
+    assert attempts(workshop.root) == {f"{RUNS}/r2/n2/chunk-a/attempt-3", f"{RUNS}/r1/n1/chunk-b/attempt-1"}
 
 
 def test_what_is_younger_than_the_retention_stays(workshop: Workshop, catalog: SqliteCatalog) -> None:

@@ -89,7 +89,7 @@ def _document(file: Path) -> Document:
     try:
         read = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as cause:
-        raise BundleUnreadable(file=file.name, reason=type(cause).__name__) from cause
+        raise BundleUnreadable(file=file.name, reason=str(cause)) from cause
     except yaml.YAMLError as cause:
         raise BundleUnreadable(file=file.name, reason=" ".join(str(cause).split())) from cause
     if not isinstance(read, dict):

@@ -28,8 +28,9 @@ from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.sqlite import refused
 from hakiri.catalog.store import Row, Session, unavailable
 from hakiri.catalog.tables import TABLES, Table, Value
-from hakiri.errors import CatalogBusy, CatalogTooNew
+from hakiri.errors import AddressUnreadable, CatalogBusy, CatalogTooNew
 from hakiri.model.clock import Clock
+from hakiri.model.dsn import Dsn
 
 T = TypeVar("T")
 Connection = psycopg.Connection[dict[str, object]]
@@ -82,7 +83,7 @@ class PostgresStore:
     """A few connections, given to whoever needs one; every body is one transaction."""
 
     def __init__(self, url: str, schema: str) -> None:
-        self._url = url
+        self._address = _address(url)
         self._schema = schema
         self._idle: LifoQueue[Connection] = LifoQueue()
         self._free = BoundedSemaphore(MAX_CONNECTIONS)
@@ -155,18 +156,24 @@ class PostgresStore:
             raise
         except (psycopg.OperationalError, psycopg.InterfaceError, ReadOnlySqlTransaction) as cause:
             self.close()  # a server that went away took the idle connections along, or is no longer the one to write to
-            raise unavailable("PostgreSQL", cause) from cause
+            raise unavailable(f"PostgreSQL ({self._address})", cause) from cause
 
     def _take(self) -> Connection:
         try:
             return self._idle.get_nowait()
         except Empty:
-            connection = psycopg.connect(self._url, row_factory=dict_row, connect_timeout=CONNECT_SECONDS)
+            connection = self._connect()
             connection.autocommit = True
             connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(self._schema)))
             # A table just filled has no statistics, and a claim must not sort 100,000 rows to find one.
             connection.execute("SET enable_sort = off")
             return connection
+
+    def _connect(self) -> Connection:
+        try:
+            return psycopg.connect(self._address.uri(), row_factory=dict_row, connect_timeout=CONNECT_SECONDS)
+        except psycopg.ProgrammingError as cause:  # an option that libpq does not know
+            raise AddressUnreadable(key="catalog.url", reason=str(cause).strip()) from cause
 
     def _give_back(self, connection: Connection) -> None:
         if not connection.closed:
@@ -186,6 +193,14 @@ class PostgresStore:
                 for statement in MIGRATIONS[number]:
                     connection.execute(statement.encode())
                 connection.execute("INSERT INTO catalog_version VALUES (%s)", (number + 1,))
+
+
+def _address(url: str) -> Dsn:
+    """The address in its parts. Raises AddressUnreadable."""
+    try:
+        return Dsn.parse(url)
+    except ValueError as cause:
+        raise AddressUnreadable(key="catalog.url", reason=str(cause)) from cause
 
 
 def _create_tables() -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
@@ -81,4 +82,9 @@ def unavailable(store: str, cause: Exception) -> CatalogUnavailable | NotWritabl
     """What a failure of the store itself is told as."""
     if is_full(cause):
         return NotWritable(folder=store, reason=FULL)
-    return CatalogUnavailable(store=store, reason=" ".join(str(cause).split()))
+    said = (line.strip() for line in str(cause).splitlines() if not _FRAME.match(line))
+    return CatalogUnavailable(store=store, reason=" ".join(filter(None, said)))
+
+
+_FRAME = re.compile(r"\s*(?:\d+: |at )")
+"""Of a stack that delta-rs adds to what it says."""

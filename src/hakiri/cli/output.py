@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hakiri.errors import HakiriError, mask, render
+from hakiri.errors import HakiriError, mask, masked, render
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +27,7 @@ def say_error(error: HakiriError) -> None:
 
 def say_json(value: Any) -> None:
     """Print a value for a program."""
-    sys.stdout.write(mask(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
+    sys.stdout.write(json.dumps(masked(value), indent=2, ensure_ascii=False) + "\n")
 
 
 def say_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -47,10 +47,10 @@ def table_of(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 
 
 def plain(text: str) -> str:
-    """Text that holds no markup, whatever is in it."""
+    """Text that holds no markup and no secret, whatever is in it."""
     from rich.markup import escape
 
-    return escape(text)
+    return escape(mask(text))  # masked first: markup may spell a secret otherwise
 
 
 def console() -> Console:

@@ -105,7 +105,7 @@ class Board:
             if event.kind is EventKind.RUN_ENDED:
                 self._ended[event.pipeline] = event.at
         if event.kind in _TROUBLE:
-            said = plain(mask(f"{event.pipeline}: {tell(event)}"))
+            said = plain(f"{event.pipeline}: {tell(event)}")
             self.console.print(f"[yellow]{said}[/yellow]", highlight=False, soft_wrap=True)
 
     def table(self) -> Table:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hakiri.cli.output import console, plain, say, say_error, say_json, say_table, table_of
 from hakiri.cli.told import amount, at, span
+from hakiri.errors import masked
 from hakiri.model.clock import Clock
 from hakiri.model.exit_codes import EXIT_CODES
 from hakiri.run import status as verb
@@ -72,7 +73,7 @@ def _print_forever(look: Look, clock: Clock, *, as_json: bool) -> None:
     while True:
         for state in look():
             if as_json:
-                sys.stdout.write(json.dumps(state.as_json(), ensure_ascii=False) + "\n")
+                sys.stdout.write(json.dumps(masked(state.as_json()), ensure_ascii=False) + "\n")
             else:
                 say(plain(f"{at(clock.now())} {_line(state)}"))
         sys.stdout.flush()

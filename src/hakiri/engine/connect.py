@@ -7,8 +7,9 @@ import os
 from pyspark.sql import SparkSession
 
 from hakiri.engine.address import ANSWER_SECONDS, knock, show_remote
-from hakiri.engine.foreign import first_line, spark_errors
-from hakiri.errors import SessionUnreachable, SparkMissing, mask
+from hakiri.engine.foreign import spark_errors
+from hakiri.errors import SessionUnreachable, SparkMissing
+from hakiri.model.session import first_line
 
 
 def open_remote(remote: str, *, verbose: bool) -> SparkSession:
@@ -33,7 +34,7 @@ def open_remote(remote: str, *, verbose: bool) -> SparkSession:
         _ = session.version
         session.client.set_retry_policies(patient)
     except spark_errors() as cause:
-        raise SessionUnreachable(remote=shown, reason=mask(first_line(cause))) from cause
+        raise SessionUnreachable(remote=shown, reason=first_line(cause)) from cause
     return session
 
 

@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from hakiri.engine.address import knock, show_remote
-from hakiri.engine.foreign import first_line, spark_errors
-from hakiri.errors import SessionFailed, SessionUnreachable, mask
+from hakiri.engine.foreign import spark_errors
+from hakiri.errors import SessionFailed, SessionUnreachable
+from hakiri.model.session import first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,5 +50,5 @@ def open_workspace(remote: str | None) -> SparkSession:
         session: SparkSession = builder.getOrCreate()
         _ = session.version
     except Exception as cause:  # the client raises bare exceptions
-        raise SessionUnreachable(remote=shown, reason=mask(first_line(cause))) from cause
+        raise SessionUnreachable(remote=shown, reason=first_line(cause)) from cause
     return session

@@ -16,11 +16,12 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from hakiri.engine.environment import LOOPBACK, environment, launch_environment
-from hakiri.engine.foreign import MAX_REASON, first_line, spark_errors
+from hakiri.engine.foreign import spark_errors
 from hakiri.engine.java import Java
 from hakiri.engine.log import Log
 from hakiri.engine.settings import EngineSettings
 from hakiri.errors import SessionFailed
+from hakiri.model.session import MAX_REASON, first_line
 
 
 @dataclass(frozen=True, slots=True)

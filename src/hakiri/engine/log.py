@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol, TextIO
 
+from hakiri.errors import mask
 from hakiri.model.clock import Clock, SystemClock
 
 KEPT_FILES = 20
@@ -41,7 +42,7 @@ def capture_python(log: Log) -> None:
     """What the Python side of Spark logs or warns about goes to the log too, from now on in this process."""
     stream = os.fdopen(os.dup(log.descriptor), "w", encoding="utf-8", errors="replace", buffering=1)
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     for logger in _spark_loggers():
         logger.handlers[:] = [handler]
         logger.propagate = False
@@ -54,6 +55,13 @@ def capture_python(log: Log) -> None:
 _PACKAGES = ("hakiri", "pyspark", "py4j", "delta", "pandas", "pyarrow", "grpc", "databricks")
 
 _STDERR = 2
+
+
+class _Masked(logging.Formatter):
+    """Lines of a log without a secret in them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return mask(super().format(record))
 
 
 class _Show(Protocol):
@@ -104,7 +112,7 @@ def _divert(show: _Show, stream: TextIO) -> _Show:
         line: str | None = None,
     ) -> None:
         if file is None and filename.startswith(folders):
-            stream.write(warnings.formatwarning(message, category, filename, lineno, line))
+            stream.write(mask(warnings.formatwarning(message, category, filename, lineno, line)))
             return
         show(message, category, filename, lineno, file, line)
 

@@ -11,11 +11,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from hakiri.engine.foreign import first_line, spark_errors
+from hakiri.engine.foreign import spark_errors
 from hakiri.engine.session import open_session
 from hakiri.engine.settings import EngineSettings
 from hakiri.errors import SessionFailed
 from hakiri.model.schema_name import quote_schema
+from hakiri.model.session import first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,8 +12,8 @@ from databricks.sdk import WorkspaceClient
 from databricks.sdk.errors import NotFound, PermissionDenied, Unauthenticated
 from databricks.sdk.errors.base import DatabricksError
 
-from hakiri.engine.foreign import first_line
 from hakiri.errors import ScopeRefused, ScopeUnanswered
+from hakiri.model.session import first_line
 
 if TYPE_CHECKING:
     from databricks.sdk.service.workspace import SecretsAPI

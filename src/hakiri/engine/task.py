@@ -7,10 +7,10 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from hakiri.engine.foreign import first_line, spark_errors
+from hakiri.engine.foreign import spark_errors
 from hakiri.errors import Bug, HakiriError, SessionLost, TaskLost, TaskOutOfMemory
 from hakiri.model.boundary import heed, told_here
-from hakiri.model.session import has_ended
+from hakiri.model.session import first_line, has_ended
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from hakiri.errors import HakiriError, mask, render
+from hakiri.errors import HakiriError, mask, masked, render
 from hakiri.errors import as_json as facts
 from hakiri.jobs.parameters import Parameters, parse
 from hakiri.model.exit_codes import EXIT_CODES
@@ -197,4 +197,4 @@ def _end(result: Result, *, also: Sequence[HakiriError] = (), **more: Any) -> in
 
 def _say(document: dict[str, Any]) -> None:
     """One JSON object on a line of its own, for whoever reads the task's log."""
-    sys.stdout.write(mask(json.dumps(document, ensure_ascii=False)) + "\n")
+    sys.stdout.write(json.dumps(masked(document), ensure_ascii=False) + "\n")

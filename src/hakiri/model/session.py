@@ -1,12 +1,17 @@
-"""Where Spark runs, and what shows that it does no more."""
+"""Where Spark runs, what shows that it does no more, and what of its errors a person reads."""
 
 from __future__ import annotations
 
 import atexit
+import re
 from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 from weakref import WeakSet
+
+from hakiri.errors import mask
+
+MAX_REASON = 300
 
 
 class SessionKind(StrEnum):
@@ -35,6 +40,20 @@ _ENDED = (
     "StatusCode.UNAVAILABLE",
     "RETRIES_EXCEEDED",
 )
+
+
+def first_line(failure: BaseException) -> str:
+    """The sentence of a foreign error that a person reads: masked, bounded, without Java's class names and stack."""
+    lines = [line for line in str(failure).splitlines() if line.strip() and not _NO_SENTENCE.match(line)]
+    said = _STACK.split(_LOST_TASK.sub("", lines[0]), maxsplit=1)[0] if lines else ""
+    return mask(_JAVA_CLASSES.sub("", said).strip() or "it gave no reason")[:MAX_REASON]
+
+
+_NO_SENTENCE = re.compile(r"An error occurred while calling \S+\.$|<_\w+ of RPC that \w+ with:$|\s*(?:at|\.{3})\s")
+_LOST_TASK = re.compile(r".*most recent failure: .*?\(TID \d+\)[^:]*: ")
+_JAVA_CLASSES = re.compile(r"^(?::?\s*(?:[a-z]\w*\.){2,}[A-Z][\w$]*:\s*)+|^:\s*")
+_FRAME = r"\s+at [\w$.<>/]+\((?:[\w$]+\.\w+:\d+|Native Method|Unknown Source)\)"
+_STACK = re.compile(rf"{_FRAME}|\s*(?:Driver|JVM) stacktrace:")
 
 
 def close_at_exit(session: Any) -> None:

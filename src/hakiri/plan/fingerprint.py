@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
-from hakiri.errors import PlanMoved, PlanUnreadable
+from hakiri.errors import PlanMoved, PlanUnreadable, masked
 from hakiri.model import span as spans
 from hakiri.model.key import KeyValue, to_plain
 from hakiri.model.source import Survey
@@ -66,7 +66,7 @@ def fingerprint_views(facts: ViewFacts) -> Fingerprint:
 def seal_plan(plan: Plan, pipelines: Iterable[PipelineFacts], views: ViewFacts | None = None) -> str:
     """The plan and its fingerprint as the text of a file. It holds digests of the facts, not the facts."""
     sealed = Fingerprint((*fingerprint(pipelines).parts, *fingerprint_views(views or ViewFacts()).parts))
-    document = to_document(plan)
+    document = masked(to_document(plan))
     seal = {"fingerprint": sealed.digest, "parts": dict(sealed.parts), "plan": _digest(document)}
     return json.dumps({"version": VERSION, "plan": document, "seal": seal}, indent=2, ensure_ascii=False) + "\n"
 

@@ -115,7 +115,13 @@ def _value(plain: Any) -> KeyValue | None:
 
 
 def _column(plain: Any) -> CursorColumn | None:
-    return None if plain is None else CursorColumn(*map(str, plain))
+    match plain:
+        case None:
+            return None
+        case [str(name), str(kind)]:
+            return CursorColumn(name, kind)
+        case _:
+            raise ValueError("not a column of a cursor")
 
 
 def _dumps(plain: Any) -> str:

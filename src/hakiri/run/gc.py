@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import unquote
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import CatalogBehind, RetentionUnfit
+from hakiri.errors import CatalogBehind, HakiriError, RetentionUnfit
 from hakiri.land.holding import Holding, holding
 from hakiri.land.stamp import app_id
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import ChunkKey, ChunkStatus, TableKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.run.equipment import Place
+from hakiri.run.errand import Errand
 from hakiri.spec.duration import parse_duration
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import RUNS, Attempt, attempt_of
-from hakiri.stage.sweep import Remnant, find_remnants, sweep
+from hakiri.stage.sweep import Remnant, find_remnants, sweep, sweep_beaten
 
 SHORTEST = timedelta(hours=1)
 
@@ -132,6 +134,20 @@ def sweep_table(
 ) -> Swept:
     """Remove one table's leftovers, as `collect` does those of all."""
     return _sweep(_watch(catalog, project, spec, table, place), now, retention, is_rehearsal)
+
+
+def sweep_beaten_attempts(errand: Errand, won: Mapping[ChunkKey, int]) -> None:
+    """Remove attempts at chunks that a later attempt has won (docs/adr/0020). What cannot be removed now, `gc` finds.
+
+    Looks only at the tables whose chunks took more than one attempt.
+    """
+    equipment, spec = errand.equipment, errand.spec
+    for table in spec.tables:
+        beaten_by = {chunk_folder(key): number for key, number in won.items() if key.table == table.name and number > 1}
+        if beaten_by:
+            with suppress(HakiriError, OSError):
+                one = _watch(equipment.catalog, equipment.project, spec, table, equipment.place)
+                sweep_beaten(one.place.files, winning=one.kept, beaten_by=beaten_by)
 
 
 def chunk_folder(key: ChunkKey) -> str:

@@ -13,7 +13,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
-from hakiri.errors import NotWritable, mask
+from hakiri.errors import NotWritable, masked
 from hakiri.model.clock import Clock
 from hakiri.model.durable import sync, sync_above
 from hakiri.model.instants import from_text, to_text
@@ -79,7 +79,7 @@ class Journal:
             sync(folder)
             sync_above(folder)
         except OSError as cause:
-            raise NotWritable(folder=str(folder), reason=cause.strerror or type(cause).__name__) from cause
+            raise NotWritable(folder=str(folder), reason=cause.strerror or str(cause)) from cause
 
     def __enter__(self) -> Self:
         return self
@@ -117,7 +117,7 @@ def read_journal(path: Path) -> tuple[Event, ...]:
 def to_line(event: Event) -> str:
     """The event as JSON, without the newline."""
     told = {"at": to_text(event.at), "run": event.run, "pipeline": event.pipeline, "event": event.kind.value}
-    return mask(json.dumps({**told, **event.facts}, ensure_ascii=False))
+    return json.dumps(masked({**told, **event.facts}), ensure_ascii=False)
 
 
 def from_line(line: str) -> Event | None:

@@ -33,6 +33,7 @@ from hakiri.run.budget import Quota
 from hakiri.run.equipment import Equipment
 from hakiri.run.errand import Errand, new_run
 from hakiri.run.gather import Gathered, gather
+from hakiri.run.gc import sweep_beaten_attempts
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind, Journal, Listener, journal_path, read_journal
@@ -388,6 +389,7 @@ class Conduct:
         try:
             work.carry_out()
             after()
+            sweep_beaten_attempts(self.errand, work.won)
         finally:
             self.is_tick_over = work.is_tick_over
             self.left_running |= work.left_running

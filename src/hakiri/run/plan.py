@@ -98,7 +98,7 @@ def write_sealed(planned: Planned, path: Path) -> None:
     try:
         path.write_text(seal_plan(planned.plan, planned.facts, planned.views), encoding="utf-8")
     except OSError as cause:
-        raise NotWritable(folder=str(path.parent), reason=cause.strerror or type(cause).__name__) from cause
+        raise NotWritable(folder=str(path.parent), reason=cause.strerror or str(cause)) from cause
 
 
 def read_sealed(path: Path) -> Fingerprint:

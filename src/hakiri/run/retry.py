@@ -64,8 +64,8 @@ def persist(call: Callable[[], _Answer], *, backoff: Backoff, clock: Clock, stop
     raise AssertionError("a manifest allows one attempt at least")
 
 
-def failure_of(error: HakiriError, backoff: Backoff, attempt: int) -> Failure:
-    """What a failed attempt at a chunk means for the chunk."""
+def failure_of(error: HakiriError, backoff: Backoff, failures: int) -> Failure:
+    """What a failed attempt at a chunk means for the chunk, which has failed so many times in this run."""
     if error.recovery in (Recovery.FIX, Recovery.REPORT):
         return Failure(FailureKind.PERMANENT, error.code, mask(error.message()))
-    return Failure(FailureKind.RETRYABLE, error.code, mask(error.message()), backoff.seconds(attempt, error))
+    return Failure(FailureKind.RETRYABLE, error.code, mask(error.message()), backoff.seconds(failures, error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -61,6 +62,9 @@ class Work:
         self._quota = quota
         self._on_staged = on_staged
         self._running: dict[Future[Staged | None], Lease] = {}
+        self._failures: Counter[ChunkKey] = Counter()
+        self.won: dict[ChunkKey, int] = {}
+        """The attempts that completed a chunk, by their numbers."""
         self.rows_read = 0
         self.bytes = 0
         self.saw_gone = False
@@ -155,6 +159,7 @@ class Work:
             self._record(EventKind.CHUNK_CLAIMED, lease)
             staged = call_on_executor(self._errand.equipment.spark(), self._extraction(lease))
             self._errand.patiently("complete", lambda: self._errand.equipment.catalog.complete(lease, staged.seal))
+            self.won[lease.chunk.key] = lease.attempt
             passing(Boundary.COMPLETED)
         except LeaseLost:
             self._record(EventKind.CHUNK_LOST, lease)
@@ -202,7 +207,9 @@ class Work:
         if isinstance(error, SessionLost | NotWritable):  # not the chunk's fault, so it costs the chunk no attempt
             self._give_back(lease, error.message())
             raise error
-        failure = failure_of(error, self._errand.backoff, lease.attempt)
+        # Attempts that were cut off say nothing of the source, so they make no wait longer.
+        self._failures[lease.chunk.key] += 1
+        failure = failure_of(error, self._errand.backoff, self._failures[lease.chunk.key])
         catalog = self._errand.equipment.catalog
         try:
             status = self._errand.patiently("fail", lambda: catalog.fail(lease, failure))

@@ -6,15 +6,23 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
+from hakiri.model.dsn import SCHEMES
 from hakiri.spec.lines import KeyPath
 
 _REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z_][A-Za-z0-9_]{0,127})\}")
 _SECRET_KEY = re.compile(
-    r"(?:^|_)(?:password|passwd|pwd|secret|token|api_?key|access_?key|private_?key|client_?secret|credentials?)$",
+    r"(?:^|_)(?:(?:ssl)?password|passwd|pwd|secret|token|api_?key|access_?key|private_?key|client_?secret|credentials?)$",
     re.IGNORECASE,
 )
+_OPTION = re.compile(r"[?&;]([^=?&;]+)=([^&;]*)")
+_PAIR = r"\s*\w+\s*=\s*(?:'(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)\s*"
+_PAIRS = re.compile(rf"(?=.*\b(?:host|hostaddr|dbname|user|service)\s*=)(?:{_PAIR})+", re.DOTALL)
+_NAMED = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)")
+_MARK = "\0"
+"""Stands for a reference where a text is judged before its references are resolved."""
+_IN_PATH = "/:@!$'()*+,&~"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,10 @@ def is_malformed(text: str) -> bool:
 
 def holds_secret(key: str, text: str) -> bool:
     """Whether a key's text looks like a secret in clear: a telling name, or a password inside an address."""
-    return bool(text) and not references_in(text) and (bool(_SECRET_KEY.search(_snake(key))) or _has_password(text))
+    marked = _REFERENCE.sub(_MARK, text)
+    if _SECRET_KEY.search(_snake(key)) and _is_clear(marked):
+        return True
+    return any(_is_clear(password) for password in _passwords(marked))
 
 
 def texts_in(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
@@ -58,9 +69,13 @@ def texts_in(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
 
 
 def resolve(value: Any, look_up: Callable[[Reference], str]) -> Any:
-    """A copy of a plain value with every reference replaced by what `look_up` gives for it."""
+    """A copy of a plain value with every reference replaced by what `look_up` gives for it.
+
+    Inside an address a value becomes the part that it stands in, whatever characters it has. A reference that is the
+    whole text, or the whole of an address behind its scheme, is taken as it is.
+    """
     if isinstance(value, str):
-        return _REFERENCE.sub(lambda match: look_up(references_in(match[0])[0]), value)
+        return _REFERENCE.sub(lambda match: _fitted(match, look_up(references_in(match[0])[0])), value)
     if isinstance(value, dict):
         return {key: resolve(item, look_up) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -68,13 +83,41 @@ def resolve(value: Any, look_up: Callable[[Reference], str]) -> Any:
     return value
 
 
-def _has_password(text: str) -> bool:
-    if "://" not in text:
-        return False
-    try:
-        return bool(urlsplit(text).password)
-    except ValueError:
-        return False
+def _fitted(match: re.Match[str], value: str) -> str:
+    """The value as it is written at the reference's place in its text."""
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    _, is_address, begun = before.partition("://")
+    if not is_address:
+        return _escaped(value) if _PAIRS.fullmatch(_REFERENCE.sub("x", match.string)) else value
+    if not begun and not after:
+        return value
+    is_user = not re.search("[/?]", begun) and "@" in re.split("[/?]", after, maxsplit=1)[0]
+    if is_user or re.search("=[^/?&;=]*$", begun):
+        return quote(value, safe="")
+    is_path = "/" in begun and "?" not in begun
+    return quote(value, safe=_IN_PATH) if is_path and match[1] == "secret" else value
+
+
+def _escaped(value: str) -> str:
+    """The value as it is written behind `name=`, with or without quotes around it."""
+    return re.sub(r"([\\'\s])", r"\\\1", value)
+
+
+def _passwords(marked: str) -> Iterator[str]:
+    """Whatever may be a password in a text that is an address."""
+    scheme, is_address, rest = marked.partition("://")
+    if is_address:
+        # No other part of a database's address holds an `@`, so what stands before the last one is its user.
+        user = rest.partition("?")[0] if f"{scheme}://" in SCHEMES else re.split("[/?#]", rest, maxsplit=1)[0]
+        yield user.rpartition("@")[0].partition(":")[2]
+    pairs = _OPTION if is_address else _NAMED if _PAIRS.fullmatch(marked) else None
+    for name, value in pairs.findall(marked) if pairs else ():
+        if _SECRET_KEY.search(_snake(name)):
+            yield value.strip("'")
+
+
+def _is_clear(text: str) -> bool:
+    return bool(text) and _MARK not in text
 
 
 def _snake(key: str) -> str:

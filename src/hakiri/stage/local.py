@@ -115,4 +115,4 @@ def _sync(path: Path, *, by: Callable[[Path], None] = sync) -> None:
 
 
 def _not_writable(path: Path, cause: OSError) -> NotWritable:
-    return NotWritable(folder=str(path.parent), reason=cause.strerror or type(cause).__name__)
+    return NotWritable(folder=str(path.parent), reason=cause.strerror or str(cause))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -37,12 +37,7 @@ def find_remnants(files: Files, *, winning: Collection[str], now: datetime, rete
     """
     if retention <= timedelta():
         raise ValueError("without a retention a sweep would meet attempts that are being written")
-    attempts: dict[str, list[Entry]] = defaultdict(list)
-    for entry in files.walk(RUNS):
-        if folder := _attempt_of(entry):
-            attempts[folder].append(entry)
-    remnants = (_remnant(folder, entries) for folder, entries in sorted(attempts.items()) if folder not in winning)
-    return Sweep(tuple(remnant for remnant in remnants if now - remnant.newest > retention))
+    return Sweep(tuple(one for one in _remnants(files, winning) if now - one.newest > retention))
 
 
 def sweep(files: Files, *, winning: Collection[str], now: datetime, retention: timedelta) -> Sweep:
@@ -50,7 +45,33 @@ def sweep(files: Files, *, winning: Collection[str], now: datetime, retention: t
 
     Each attempt is looked at again before it goes: one that was written to meanwhile stays.
     """
-    found = find_remnants(files, winning=winning, now=now, retention=retention).found
+    return _removed(files, find_remnants(files, winning=winning, now=now, retention=retention).found)
+
+
+def sweep_beaten(files: Files, *, winning: Collection[str], beaten_by: Mapping[str, int]) -> Sweep:
+    """Remove attempts that can no longer win, however young: those below the number that has won their chunk.
+
+    `beaten_by` has these numbers by the name of the chunk's folder. A repeat finds nothing more to do.
+    """
+    remnants = _remnants(files, winning)
+    return _removed(files, tuple(one for one in remnants if _is_beaten(one.folder, beaten_by)))
+
+
+def _is_beaten(folder: str, beaten_by: Mapping[str, int]) -> bool:
+    chunk, attempt = folder.split("/")[-2:]
+    number = attempt.removeprefix("attempt-")
+    return number.isdecimal() and int(number) < beaten_by.get(chunk, 0)
+
+
+def _remnants(files: Files, winning: Collection[str]) -> Iterable[Remnant]:
+    attempts: dict[str, list[Entry]] = defaultdict(list)
+    for entry in files.walk(RUNS):
+        if folder := _attempt_of(entry):
+            attempts[folder].append(entry)
+    return (_remnant(folder, entries) for folder, entries in sorted(attempts.items()) if folder not in winning)
+
+
+def _removed(files: Files, found: tuple[Remnant, ...]) -> Sweep:
     removed = tuple(remnant for remnant in found if _remove(files, remnant))
     for folder in sorted({above for remnant in removed for above in _between(remnant.folder)}, key=len, reverse=True):
         files.remove(folder)  # stays where a living attempt lies in it

@@ -18,7 +18,7 @@ import pytest
 from cursor_kinds import POSTGRES, SQLITE, Kind
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.postgres.dialect import PostgresDialect
-from hakiri.extract.connectors.postgres.types import TYPE
+from hakiri.extract.connectors.postgres.types import TYPE, bounded
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.model.cursor import CursorColumn, StoredCursor, from_text, to_text
 from hakiri.model.span import WholeTable
@@ -133,3 +133,20 @@ def test_what_lands_in_another_order_than_the_files_is_told(tmp_path: Path, kind
     schema = source.describe(SourceTable("t", columns=columns, cursor="seen"))
     assert schema.unordered
     assert source.survey(schema).high is None
+
+
+@pytest.mark.parametrize(
+    ("server", "kind", "asks"),
+    [
+        ("int8", pa.int64(), False),
+        ("int4", pa.int64(), False),
+        ("oid", pa.int64(), False),
+        ("int8", pa.int32(), True),
+        ("oid", pa.int32(), True),
+        ("numeric", pa.int64(), True),
+    ],
+)
+def test_a_whole_number_is_bounded_only_where_the_server_may_hold_a_greater_one(
+    server: str, kind: pa.DataType, asks: bool
+) -> None:
+    assert ("BETWEEN" in bounded("n", kind, server)) is asks

@@ -112,7 +112,7 @@ class DeltaStore:
         try:
             self._commit(table, tickets)
         except BaseException as error:
-            shared = error if isinstance(error, HakiriError) else _interrupted(table, error)
+            shared = error if isinstance(error, HakiriError) else _interrupted(table)
             for ticket in tickets:
                 ticket.fail(shared)
             if error is not shared:
@@ -225,9 +225,9 @@ def _never() -> bool:
     return False
 
 
-def _interrupted(table: Table, cause: BaseException) -> CatalogUnavailable:
+def _interrupted(table: Table) -> CatalogUnavailable:
     """What the others of a group are told when the thread that was committing for them is stopped."""
-    return CatalogUnavailable(store=table.name, reason=f"the commit was cut short by {type(cause).__name__}")
+    return CatalogUnavailable(store=table.name, reason="the thread that was committing was stopped")
 
 
 @dataclass(slots=True)

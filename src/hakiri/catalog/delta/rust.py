@@ -15,6 +15,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from hakiri.catalog import ddl
 from hakiri.catalog.delta.counting import count_chunks
+from hakiri.catalog.delta.damage import require_undamaged, require_whole
 from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
 from hakiri.catalog.delta.group import DeltaStore
 from hakiri.catalog.delta.layout import ints, texts, unpack
@@ -191,6 +192,7 @@ class RustExecutor:
 
     def _load(self, table: Table) -> DeltaTable:
         path = self._root / table.name
+        require_whole(path / "_delta_log")
         try:
             handle = DeltaTable(path)
         except TableNotFoundError:
@@ -219,6 +221,8 @@ class RustExecutor:
             is_querys = type(error) is Exception  # delta-rs has no name for what its query engine meets
             if not (is_arrows or is_querys or isinstance(error, DeltaError | OSError)):
                 raise
+            if isinstance(error, DeltaError):
+                require_undamaged(self._root)
             raise unavailable(str(self._root), error) from error
 
 

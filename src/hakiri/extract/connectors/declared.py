@@ -33,6 +33,11 @@ def source_table(pipeline: PipelineSpec, table: TableSpec) -> SourceTable:
     )
 
 
+def sorts_otherwise(at_source: str, kind: pa.DataType) -> str:
+    """Why a column of this type of its source is no cursor where it lands as `kind` (`TableSchema.unordered`)."""
+    return f"it is {at_source} at the source and lands as {kind}, which sorts otherwise"
+
+
 def arrow_type(text: str) -> pa.DataType:
     """The Arrow type of a declared column type: `decimal(10,2)`, `array<struct<a:int>>`."""
     found, rest = _read(check_type(text))

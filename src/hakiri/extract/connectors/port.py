@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from hakiri.errors import SourceError
+from hakiri.errors import Place, SourceError
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, Survey
 from hakiri.model.span import Span
@@ -65,6 +65,15 @@ class Connector(Protocol):
 
     def classify(self, failure: Exception, table: SourceTable) -> SourceError:
         """What a failure of this source's driver means. Pure; what nobody knows is SourceFailed, which is retried."""
+        ...
+
+
+@runtime_checkable
+class Located(Protocol):
+    """A source whose errors can name a line of the manifest."""
+
+    def written(self, where: Callable[[str], Place]) -> Connector:
+        """The same source, with the line that each key of its config stands on."""
         ...
 
 

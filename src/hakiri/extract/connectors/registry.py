@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint
@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from hakiri.errors import BadConfig, ConnectorUnusable
-from hakiri.extract.connectors.port import Connector
+from hakiri.errors import BadConfig, ConnectorUnusable, Place
+from hakiri.extract.connectors.port import Connector, Located
 from hakiri.model.connector import ConnectorFacts, Connectors
 from hakiri.model.offered import offered
 from hakiri.model.source import CursorKind
@@ -72,20 +72,25 @@ def check_config(name: str, config: Mapping[str, Any]) -> tuple[BadConfig, ...]:
     return ()
 
 
-def open_connector(name: str, config: Mapping[str, Any], *, root: Path = Path()) -> Connector:
+def open_connector(
+    name: str, config: Mapping[str, Any], *, root: Path = Path(), where: Callable[[str], Place] | None = None
+) -> Connector:
     """The connector for a config whose references are resolved, of a project in `root`. No contact is made.
+
+    Errors about a key of the config name the line that `where` gives for it.
 
     Raises BadConfig for the first thing wrong with the config, ConnectorUnusable for the connector itself.
     """
     for problem in check_config(name, config):
-        raise problem
+        raise replace(problem, place=where(problem.key)) if where else problem
     declared = declaration(name)
     module, _, attribute = declared.connector.partition(":")
     build = getattr(_load(name, lambda: import_module(module)), attribute, None)
     if build is None:
         raise ConnectorUnusable(connector=name, reason=f"{module} has no `{attribute}`")
     rooted = {key: _rooted(value, root) if key in declared.local_paths else value for key, value in config.items()}
-    return cast("Connector", build(declared.config.model_validate(rooted)))
+    connector = cast("Connector", build(declared.config.model_validate(rooted)))
+    return connector.written(where) if where and isinstance(connector, Located) else connector
 
 
 def _rooted(path: Any, root: Path) -> Any:
@@ -110,7 +115,7 @@ def _load(name: str, load: Any) -> Any:
     try:
         return load()
     except Exception as cause:
-        raise ConnectorUnusable(connector=name, reason=f"loading it failed with {type(cause).__name__}") from cause
+        raise ConnectorUnusable(connector=name, reason=f"loading it failed: {cause}") from cause
 
 
 def _problem(name: str, model: type[BaseModel], detail: Any) -> BadConfig:

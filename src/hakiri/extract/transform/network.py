@@ -47,7 +47,7 @@ class Network:
         try:
             return self._exchange(address, method, kind, body, seconds)
         except (OSError, http.client.HTTPException) as failure:
-            raise Unanswered(f"{address} gave no answer ({type(failure).__name__})", may_pass=True) from failure
+            raise Unanswered(f"{address} gave no answer: {failure}", may_pass=True) from failure
 
     def _address(self, url: str) -> Address:
         try:

@@ -7,14 +7,16 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, SecretStr
 
 from hakiri.extract.connectors.registry import Declaration
+from hakiri.model.dsn import SCHEMES, Dsn
 from hakiri.model.source import CursorKind
 from hakiri.spec.frozen import Frozen, Int, Number
 
 
 def check_url(url: SecretStr) -> SecretStr:
-    """An address as libpq has it."""
-    if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
+    """An address as libpq has it, written so that no part of its password can be taken for another part."""
+    if not url.get_secret_value().startswith(SCHEMES):
         raise ValueError("has to be postgresql://user@host/database")
+    Dsn.parse(url.get_secret_value())
     return url
 
 

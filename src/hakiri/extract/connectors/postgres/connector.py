@@ -17,7 +17,7 @@ from hakiri.extract.connectors.postgres import PostgresConfig
 from hakiri.extract.connectors.postgres.dialect import PostgresDialect
 from hakiri.extract.connectors.postgres.failures import NAME, SNAPSHOT_GONE, classified
 from hakiri.extract.connectors.postgres.relation import describe, find, relation_of
-from hakiri.extract.connectors.postgres.session import EXPORT, Session, opened
+from hakiri.extract.connectors.postgres.session import EXPORT, Session, address, opened
 from hakiri.extract.connectors.postgres.survey import survey
 from hakiri.extract.connectors.postgres.types import EXPRESSIONS, LISTS, REMARK, reading_of
 from hakiri.extract.connectors.postgres.values import converted
@@ -76,7 +76,7 @@ class PostgresConnector:
             return counted
 
     def classify(self, failure: Exception, table: SourceTable) -> SourceError:
-        return classified(failure, table)
+        return classified(failure, table, address(self.config))
 
     @contextmanager
     def pin(self) -> Iterator[Connector]:

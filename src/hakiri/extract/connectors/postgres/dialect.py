@@ -28,7 +28,7 @@ class PostgresDialect:
 
     def key(self, column: str) -> str:
         """The column as its values are compared: a text that is a cursor byte by byte, as it is once it has landed."""
-        is_text = self._name(column) in TEXTS and column == self.schema.table.cursor
+        is_text = self.name(column) in TEXTS and column == self.schema.table.cursor
         return f'{quoted(column)} COLLATE "C"' if is_text else quoted(column)
 
     def bind(self, column: str, value: KeyValue) -> str:
@@ -46,10 +46,10 @@ class PostgresDialect:
     def value(self, column: str, text: str) -> KeyValue:
         """The value that the server wrote as this text, in the type it has there; the text where Python has none."""
         with suppress(ValueError):
-            return _READ.get(self._name(column), str)(text)
+            return _READ.get(self.name(column), str)(text)
         return text
 
-    def _name(self, column: str) -> str:
+    def name(self, column: str) -> str:
         """The name of a type of the system; of any other, nothing that is one."""
         schema, _, name = self.type(column).replace('"', "").partition(".")
         return name if schema == "pg_catalog" else ""

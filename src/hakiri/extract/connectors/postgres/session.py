@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
-from urllib.parse import parse_qs, quote, urlsplit
 
 import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
-from hakiri.errors import conceal
 from hakiri.extract.connectors.postgres import PostgresConfig
 from hakiri.extract.connectors.postgres.failures import classified
+from hakiri.model.dsn import Dsn
 from hakiri.model.table import SourceTable
 
 READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -71,8 +70,9 @@ class Session:
 @contextmanager
 def opened(config: PostgresConfig, table: SourceTable, snapshot: str | None = None) -> Iterator[Session]:
     """A session at the snapshot, or at the present moment; closed at the end, its errors told in our words."""
+    server = address(config)
     try:
-        with dbapi.connect(address(config)) as connection:
+        with dbapi.connect(server.uri()) as connection:
             session = Session(connection, config.batch_bytes)
             session.run(READ_ONLY)
             if snapshot is not None and _SNAPSHOT.fullmatch(snapshot):
@@ -82,22 +82,15 @@ def opened(config: PostgresConfig, table: SourceTable, snapshot: str | None = No
     except MemoryError:
         raise
     except (dbapi.Error, OSError, pa.ArrowException) as cause:
-        raise classified(cause, table) from cause
+        raise classified(cause, table, server) from cause
 
 
-def address(config: PostgresConfig) -> str:
+def address(config: PostgresConfig) -> Dsn:
     """The address with what the other keys add to it."""
-    url = config.url.get_secret_value()
-    parts = urlsplit(url)
-    given = parse_qs(parts.query)
     added = {"connect_timeout": str(config.connect_timeout_seconds), "application_name": "hakiri"}
     if config.password:
-        conceal(config.password.get_secret_value())
         added["password"] = config.password.get_secret_value()
-    if parts.password:
-        conceal(parts.password)
-    more = "&".join(f"{name}={quote(value, safe='')}" for name, value in added.items() if name not in given)
-    return f"{url}{'&' if parts.query else '?'}{more}"
+    return Dsn.parse(config.url.get_secret_value()).with_options(added)
 
 
 def _settings(config: PostgresConfig) -> dict[str, str]:

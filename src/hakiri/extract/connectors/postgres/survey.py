@@ -176,7 +176,7 @@ def _bounds(session: Session, schema: TableSchema, relation: Relation) -> tuple[
     dialect = PostgresDialect(schema)
     # A server before 18 has no least uuid; as a text it has the same order.
     key = f'{quoted(cursor)}::text COLLATE "C"' if dialect.type(cursor) == "pg_catalog.uuid" else dialect.key(cursor)
-    where = bounded(quoted(cursor), schema.columns.field(cursor).type)
+    where = bounded(quoted(cursor), schema.columns.field(cursor).type, dialect.name(cursor))
     low, high = session.ask(BOUNDS.format(key=key, relation=relation.sql, condition=where))[0]
     if low is None:
         return None, None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
 import pyarrow as pa
 from pyarrow import types
 
-from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
+from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP, sorts_otherwise
 from hakiri.model.cursor import EXACT_REAL
 
 MAX_DIGITS = 38
@@ -71,6 +72,7 @@ _NATIVE = {
     "name": pa.string(),
     "bytea": pa.binary(),
 }
+_BITS = {"int2": 16, "int4": 32, "oid": 33, "int8": 64}
 _TIMES = {"date": pa.date32(), "timestamp": PLAIN_TIMESTAMP, "timestamptz": UTC_TIMESTAMP}
 _NUMBERS = frozenset("int2 int4 int8 oid numeric float4 float8".split())
 TEXTS = frozenset("text varchar bpchar name".split())
@@ -123,8 +125,11 @@ def decimal_type(typmod: int) -> pa.DataType | None:
     return pa.decimal128(precision, scale) if precision <= MAX_DIGITS else None
 
 
-def bounded(column: str, kind: pa.DataType) -> str:
-    """That a value is finite and fits the type it lands in: NaN, infinity and what is set aside move no cursor."""
+def bounded(column: str, kind: pa.DataType, server: str) -> str:
+    """That a value is finite and fits the type it lands in: NaN, infinity and what is set aside move no cursor.
+
+    Of a column whose type at the server holds no other value, nothing is asked: it would be compared as a numeric.
+    """
     if types.is_temporal(kind):
         return f"isfinite({column}) AND {column} >= '0001-01-01' AND {column} < '10000-01-01'"
     if types.is_floating(kind):
@@ -132,7 +137,7 @@ def bounded(column: str, kind: pa.DataType) -> str:
     if types.is_decimal(kind):
         most = "9" * (kind.precision - kind.scale) or "0"
         return f"{column} BETWEEN -{most}.{'9' * kind.scale} AND {most}.{'9' * kind.scale}"
-    if types.is_integer(kind):
+    if types.is_integer(kind) and kind.bit_width < _BITS.get(server, sys.maxsize):
         return f"{column} BETWEEN {-(1 << kind.bit_width - 1)} AND {(1 << kind.bit_width - 1) - 1}"
     return "TRUE"
 
@@ -145,7 +150,7 @@ def why_unordered(server: ServerType, kind: pa.DataType) -> str:
         or _TIMES.get(name) == kind
         or (name in (*TEXTS, "uuid") and types.is_string(kind))
     )
-    return "" if is_alike else f"it is {server.name} at the source and lands as {kind}, which sorts otherwise"
+    return "" if is_alike else sorts_otherwise(server.name, kind)
 
 
 def field(name: str, server: ServerType, mapping: Mapped, *, is_not_null: bool) -> pa.Field:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from hakiri.errors import RequestWrong, SourceError, TableMissing
+from hakiri.errors import Place, RequestWrong, SourceError, TableMissing
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
 from hakiri.extract.connectors.fit import json_text
+from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.predicate import UnknownSpan, condition, floor_of, quoted
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch, key_text
 from hakiri.extract.connectors.sqlite import SqliteConfig
@@ -40,6 +41,11 @@ class SqliteConnector:
     """A SQLite file. Each verb sees one moment of it; two verbs may see two."""
 
     config: SqliteConfig
+    place: Place | None = None
+    """The line of the manifest that names the file."""
+
+    def written(self, where: Callable[[str], Place]) -> Connector:
+        return replace(self, place=where("path"))
 
     def hint(self) -> BackfillHint:
         return BackfillHint(cursor_kind=CursorKind.MONOTONIC, safe_parallelism=SAFE_PARALLELISM)
@@ -91,10 +97,10 @@ class SqliteConnector:
             return counted
 
     def classify(self, failure: Exception, table: SourceTable) -> SourceError:
-        return classified(failure, table)
+        return classified(failure, table, self.config.path)
 
     def _opened(self, table: SourceTable) -> Any:
-        return opened(self.config.path, self.config.busy_timeout_seconds, table)
+        return opened(self.config.path, self.config.busy_timeout_seconds, table, self.place)
 
 
 def _columns(connection: sqlite3.Connection, table: SourceTable) -> list[tuple[str, str, int]]:

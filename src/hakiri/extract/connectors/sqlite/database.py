@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from hakiri.errors import (
     BadConfig,
     BadValue,
     ColumnMissing,
+    Place,
     RequestWrong,
     SourceError,
     SourceFailed,
@@ -33,15 +35,19 @@ _NO_COLUMN = re.compile(r"no such column: (?:.*\.)?(.+)")
 
 
 @contextmanager
-def opened(path: str, busy_timeout_seconds: float, table: SourceTable) -> Iterator[sqlite3.Connection]:
-    """A connection that sees one moment of the database and can change nothing; closed at the end."""
-    if not Path(path).is_file():
-        raise BadConfig(connector=NAME, key="path", reason="there is no such file")
+def opened(
+    path: str, busy_timeout_seconds: float, table: SourceTable, place: Place | None = None
+) -> Iterator[sqlite3.Connection]:
+    """A connection that sees one moment of the database and can change nothing; closed at the end.
+
+    What is wrong with the path itself is told with the line of the manifest that names it.
+    """
+    _require_file(path, table, place)
     try:
         address = f"file:{quote(str(Path(path).absolute()))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, timeout=busy_timeout_seconds, isolation_level=None)
     except sqlite3.Error as cause:
-        raise classified(cause, table) from cause
+        raise classified(cause, table, path) from cause
     try:
         # Text that is not UTF-8 is kept byte for byte until it is judged.
         connection.text_factory = lambda stored: stored.decode("utf-8", "surrogateescape")
@@ -51,7 +57,7 @@ def opened(path: str, busy_timeout_seconds: float, table: SourceTable) -> Iterat
         connection.execute("BEGIN")
         yield connection
     except sqlite3.Error as cause:
-        raise classified(cause, table) from cause
+        raise classified(cause, table, path) from cause
     finally:
         connection.close()
 
@@ -63,7 +69,20 @@ def relation(table: SourceTable) -> str:
     return ".".join(quoted(part) for part in table.name.split("."))
 
 
-def classified(failure: Exception, table: SourceTable) -> SourceError:
+def _require_file(path: str, table: SourceTable, place: Place | None) -> None:
+    """Return where the file can be opened; raise BadConfig or SourceRefused, in the words of the system."""
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise BadConfig(connector=NAME, key="path", reason=f"{path} is not a file", place=place)
+        Path(path).open("rb").close()
+    except PermissionError as cause:
+        reason = f"{path}: {cause.strerror}"
+        raise SourceRefused(connector=NAME, table=table.name or None, reason=reason, place=place) from cause
+    except OSError as cause:
+        raise BadConfig(connector=NAME, key="path", reason=f"{path}: {cause.strerror}", place=place) from cause
+
+
+def classified(failure: Exception, table: SourceTable, path: str) -> SourceError:
     """What a failure of the driver means."""
     name = table.name
     if isinstance(failure, SourceError):
@@ -72,18 +91,20 @@ def classified(failure: Exception, table: SourceTable) -> SourceError:
     primary = "_".join(code.split("_")[:2])
     match primary:
         case "SQLITE_BUSY" | "SQLITE_LOCKED":
-            return SourceTimeout(connector=NAME, table=name, reason="a writer holds the database")
+            return SourceTimeout(connector=NAME, table=name, reason=f"{path}: {failure}; a writer holds it")
         case "SQLITE_CANTOPEN" | "SQLITE_IOERR" | "SQLITE_FULL" | "SQLITE_NOMEM":
-            return SourceUnreachable(connector=NAME, table=name, reason=f"the file cannot be read ({code})")
+            return SourceUnreachable(connector=NAME, table=name, reason=f"{path}: {failure} ({code})")
         case "SQLITE_PERM" | "SQLITE_AUTH" | "SQLITE_READONLY":
-            return SourceRefused(connector=NAME, table=name, reason=f"a read may not do that ({code})")
+            return SourceRefused(connector=NAME, table=name, reason=f"{path}: {failure} ({code})")
         case "SQLITE_NOTADB" | "SQLITE_CORRUPT":
-            return BadValue(connector=NAME, table=name, reason=f"the file is no sound database ({code})")
+            return BadValue(connector=NAME, table=name, reason=f"{path}: {failure} ({code})")
         case "SQLITE_ERROR" | "SQLITE_MISMATCH" | "SQLITE_RANGE" | "SQLITE_TOOBIG":
             return _wrong_request(str(failure), name)
     if isinstance(failure, sqlite3.ProgrammingError | sqlite3.Warning):
         return RequestWrong(connector=NAME, table=name, reason="it is not one statement that reads")
-    return SourceFailed(connector=NAME, table=name, reason=code or type(failure).__name__)
+    if isinstance(failure, sqlite3.Error):
+        return SourceFailed(connector=NAME, table=name, reason=f"{path}: {code or failure}")
+    return SourceFailed(connector=NAME, table=name)
 
 
 def _wrong_request(message: str, table: str) -> SourceError:

@@ -12,7 +12,7 @@ from uuid import UUID
 import pyarrow as pa
 from pyarrow import types
 
-from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP
+from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, sorts_otherwise
 from hakiri.extract.connectors.fit import Fitted, fit_values
 from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
@@ -94,7 +94,7 @@ def why_unordered(declared: str, kind: pa.DataType) -> str:
     is_text = own is not None and types.is_string(own) and not _DECIMAL.match(declared.upper())
     is_number = own is not None and not is_text and not types.is_binary(own) and not is_temporal(own)
     is_other = (is_text and _is_number(kind)) or (is_number and types.is_string(kind))
-    return f"it is {declared} at the source and lands as {kind}, which sorts otherwise" if is_other else ""
+    return sorts_otherwise(declared, kind) if is_other else ""
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -1,0 +1,126 @@
+"""The address of a PostgreSQL database, in its parts: what logs in, what may be shown, and what is concealed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+from urllib.parse import quote, unquote
+
+from hakiri.errors import conceal
+
+SCHEMES = ("postgresql://", "postgres://")
+DEFAULT_PORT = "5432"
+
+_SECRETS = ("password", "sslpassword", "oauth_client_secret")
+# A raw `@` behind the host is a piece of a password more often than a value of any other option.
+_MAY_HOLD_AT = frozenset({"user", "password", "application_name", "options"})
+_URL = re.compile(r"(?P<authority>[^/?]*)(?:/(?P<database>[^?]*))?(?:\?(?P<options>.*))?", re.DOTALL)
+_HOST = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
+_PAIR = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))\s*", re.DOTALL)
+
+_AMBIGUOUS = "in a password, `@`, `/`, `?` and `%` are written as %40, %2F, %3F and %25; or name it in `password`"
+
+
+@dataclass(frozen=True, slots=True)
+class Dsn:
+    """The options that libpq connects with."""
+
+    options: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `postgresql://user@host/database?option=value` or `host=... user=...`, and mask its secrets from now on.
+
+        Raises ValueError, without any part of the address in it.
+        """
+        scheme = next((one for one in SCHEMES if text.startswith(one)), None)
+        options = _from_url(text[len(scheme) :]) if scheme else _from_pairs(text)
+        if any("\0" in value for value in options.values()):
+            raise ValueError("no part of an address holds a NUL")
+        return cls(options).concealed()
+
+    def concealed(self) -> Self:
+        """Mask its secrets in all output from now on."""
+        for name in _SECRETS:
+            conceal(self.options.get(name, ""))
+        return self
+
+    def with_options(self, options: Mapping[str, str]) -> Self:
+        """The address with these options where it does not have them itself."""
+        return replace(self, options={**options, **self.options}).concealed()
+
+    def uri(self) -> str:
+        """The address as a driver takes it, every part encoded."""
+        pairs = (f"{name}={quote(value, safe='')}" for name, value in self.options.items())
+        return f"{SCHEMES[0]}?{'&'.join(pairs)}"
+
+    def __str__(self) -> str:
+        user = f"user `{self.options['user']}`" if self.options.get("user") else "the default user"
+        database = self.options.get("dbname")
+        return f"{user} on {self._server()}, {f'database `{database}`' if database else 'the default database'}"
+
+    def _server(self) -> str:
+        hosts = (self.options.get("host") or self.options.get("hostaddr") or "").split(",")
+        ports = (self.options.get("port") or "").split(",")
+        ports = ports if len(ports) == len(hosts) else ports[:1] * len(hosts)
+        shown = (
+            f"{_bracketed(host) or 'the default host'}:{port or DEFAULT_PORT}"
+            for host, port in zip(hosts, ports, strict=True)
+        )
+        return ",".join(shown)
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _from_url(rest: str) -> dict[str, str]:
+    found = _URL.fullmatch(rest)
+    if found is None or "@" in (found["database"] or ""):
+        raise ValueError(_AMBIGUOUS)
+    credentials, is_named, hosts = found["authority"].rpartition("@")
+    user, _, password = credentials.partition(":")
+    named = {"user": user, "password": password, **_hosts(hosts), "dbname": found["database"] or ""}
+    options = dict(_options(found["options"] or "", may_hold_at=not is_named))
+    return {name: _decoded(value) for name, value in named.items() if value} | options
+
+
+def _hosts(hosts: str) -> dict[str, str]:
+    found = [_HOST.fullmatch(one) for one in hosts.split(",")]
+    if not all(found):
+        raise ValueError(f"its port is not a number; {_AMBIGUOUS}")
+    ports = ",".join(one["port"] or "" for one in found if one)
+    return {
+        "host": ",".join(one["host"].strip("[]") for one in found if one),
+        "port": ports if ports.strip(",") else "",
+    }
+
+
+def _options(query: str, *, may_hold_at: bool) -> Iterator[tuple[str, str]]:
+    for pair in filter(None, query.split("&")):
+        name, is_given, value = pair.partition("=")
+        is_torn = "@" in pair and not (may_hold_at and name in _MAY_HOLD_AT)
+        if not is_given or is_torn or not re.fullmatch(r"\w+", name):
+            raise ValueError(f"behind the `?` stand options of libpq, as in `sslmode=require`; {_AMBIGUOUS}")
+        yield name, _decoded(value)
+
+
+def _decoded(text: str) -> str:
+    """The part in clear; a `%` that begins no escape stands for itself."""
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        return text
+
+
+def _from_pairs(text: str) -> dict[str, str]:
+    options, end = {}, 0
+    while end < len(text):
+        found = _PAIR.match(text, end)
+        if found is None:
+            raise ValueError("an address is postgresql://user@host/database or `host=... dbname=... user=...`")
+        options[found[1]] = re.sub(r"\\(.)", r"\1", found[2] if found[2] is not None else found[3], flags=re.DOTALL)
+        end = found.end()
+    return options
