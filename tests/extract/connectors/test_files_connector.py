@@ -151,6 +151,16 @@ def test_another_encoding_is_read_and_a_byte_outside_it_is_quarantined(tmp_path:
     assert ([row["b"] for row in rows], len(faults)) == (["\u00e9"], bad)
 
 
+@pytest.mark.parametrize("bad", [b"\x00\xd8", b"\x00\xdc"])
+def test_half_a_pair_of_utf_16_is_quarantined_and_its_neighbours_are_not(tmp_path: Path, bad: bytes) -> None:
+    rest = "\n3,y\n4,\U0001f600\n".encode("utf-16-le") + bad[:1]
+    data = "a,b\n1,x\n2,".encode("utf-16-le") + bad + rest
+    columns = Column("a", "string"), Column("b", "string")
+    _, rows, faults = read(folder(tmp_path, {"t.csv": data}, encoding="utf-16-le"), *columns)
+    assert [tuple(row.values()) for row in rows] == [("1", "x"), ("3", "y"), ("4", "\U0001f600")]
+    assert sorted(line for line, _, _ in faults) == [3, 6]
+
+
 def test_files_of_one_table_may_have_other_columns(tmp_path: Path) -> None:
     connector = folder(tmp_path, {"t/1.csv": b"a,b\n1,x\n", "t/2.csv": b"c,a\ntrue,2.5\n"})
     kinds, rows, _ = read(connector)

@@ -255,7 +255,7 @@ def _integer(value: Any, kind: pa.DataType) -> int:
     most = 1 << kind.bit_width - 1
     if not -most <= number < most:  # before `int`, which would write out every digit that an exponent stands for
         raise ValueError(f"is too large for {kind}")
-    if isinstance(number, Decimal) and number and number.adjusted() < 0 or number != int(number):
+    if number != int(number):
         raise ValueError("is not a whole number")
     return int(number)
 
