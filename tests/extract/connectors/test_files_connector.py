@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pyarrow as pa
@@ -73,6 +74,11 @@ def test_csv_is_read_as_it_was_meant(tmp_path: Path, data: bytes, rows: list[Any
         (b'a,b\n1,"open\n2,y\n3,z\n', [2, 3], [(2, "opens a quote that is not closed", None)]),
         (b'a,b\n1,"two\nlines"\nx\n3,y\n', [1, 3], [(4, "has 1 field where 2 are due", None)]),
         (b"a,b\n1,x\ry\n2,y\n", [2], [(2, "has a carriage return outside quotes", None)]),
+        (
+            b'a,b\n\r"1,7\n\r",9\n2,y\n',
+            [2],
+            [(2, "has a carriage return outside quotes", None), (3, "has a carriage return outside quotes", None)],
+        ),
         (b"a,b\n1,x\n" + b"9" * 2_000 + b",y\n3,z\n", [1, 3], [(3, "is longer than a line may be", None)]),
         (b'a,b\n1,"x\n' + b"9" * 2_000 + b'",y\n3,z\n', [3], [(2, "is longer than a line may be", None)]),
     ],
@@ -83,6 +89,19 @@ def test_a_bad_csv_line_is_quarantined_and_its_neighbours_are_not(
     connector = folder(tmp_path, {"t.csv": data}, max_line_bytes=1_024)
     _, rows, found = read(connector, Column("a", "bigint"), Column("b", "string"))
     assert ([row["a"] for row in rows], found) == (good, faults)
+
+
+@pytest.mark.parametrize("line", [b'a"b,"c', b'"a,b', b"a", b"a,b,c", b"a\rb,c"])
+def test_bad_lines_take_time_by_their_number_and_not_by_its_square(tmp_path: Path, line: bytes) -> None:
+    count = 20_001
+    connector = folder(tmp_path, {"t.csv": b"a,b\n" + (line + b"\n") * count})
+    schema = connector.describe(SourceTable("t", columns=(Column("a", "string"), Column("b", "string"))))
+    started = process_time()
+    batches = list(connector.read(schema, WholeTable()))
+    assert process_time() - started < 5  # by its square, minutes
+    raw = b"".join(row["raw"].encode() for batch in batches for row in batch.to_pylist() if "raw" in row)
+    assert raw.count(line) == sum(batch.num_rows for batch in batches if kind_of(batch) is BatchKind.QUARANTINED)
+    assert raw.count(line) in (1, count)
 
 
 def test_a_value_of_another_type_than_declared_is_quarantined(tmp_path: Path) -> None:

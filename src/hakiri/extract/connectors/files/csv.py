@@ -132,13 +132,14 @@ def blocks(found: Iterable[Record]) -> Iterator[list[Record]]:
 
 def parse(block: list[Record], width: int, dialect: CsvDialect) -> Parsed:
     """The records as rows of so many fields, and those that are none."""
-    whole = [record for record in block if record.fault is None and not (width != 1 and _is_blank(record))]
-    faults = [record for record in block if record.fault]
+    judged = [_require_one_line(record, dialect) for record in block]
+    whole = [record for record in judged if record.fault is None and not (width != 1 and _is_blank(record))]
+    faults = [record for record in judged if record.fault]
     columns = _parse(whole, width, dialect)
     if columns is None:
-        judged = [record._replace(fault=_reason(record, width, dialect)) for record in whole]
+        judged = [_require_width(record, width, dialect) for record in whole]
+        whole = [record for record in judged if record.fault is None]
         faults += [record for record in judged if record.fault]
-        whole = [record for record in judged if not record.fault]
         columns = _parse(whole, width, dialect)
     if columns is None:
         return _halved(whole, width, dialect, faults)
@@ -216,9 +217,15 @@ def _parse(some: list[Record], width: int, dialect: CsvDialect) -> list[pa.Array
     return [column.combine_chunks() for column in table.columns]
 
 
-def _reason(record: Record, width: int, dialect: CsvDialect) -> str | None:
-    """Why the record is no row of so many fields."""
-    if not dialect.one_line.fullmatch(record.text):
-        return "has a carriage return outside quotes"
+def _require_one_line(record: Record, dialect: CsvDialect) -> Record:
+    """The record with its fault, if it has a carriage return where Arrow would begin another row."""
+    if record.fault or record.text.find(b"\r", 0, -1) < 0 or dialect.one_line.fullmatch(record.text):
+        return record
+    return record._replace(fault="has a carriage return outside quotes")
+
+
+def _require_width(record: Record, width: int, dialect: CsvDialect) -> Record:
     fields = dialect.width(record.text)
-    return None if fields == width else f"has {fields} field{'s' if fields > 1 else ''} where {width} are due"
+    if fields == width:
+        return record
+    return record._replace(fault=f"has {fields} field{'s' if fields > 1 else ''} where {width} are due")
