@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 
 from hakiri.errors import BadConfig, BadValue, RequestWrong, SourceError
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
-from hakiri.extract.connectors.files import FilesConfig
+from hakiri.extract.connectors.files import FilesConfig, Format
 from hakiri.extract.connectors.files.infer import settled, widened
+from hakiri.extract.connectors.files.parquet import open_parquet
 from hakiri.extract.connectors.files.rows import (
     Wanted,
     csv_rows,
@@ -24,7 +24,7 @@ from hakiri.extract.connectors.files.rows import (
     parquet_rows,
     parquet_schema,
 )
-from hakiri.extract.connectors.files.store import NAME, Found, Store, classified
+from hakiri.extract.connectors.files.store import MEND, NAME, Found, Store, classified
 from hakiri.extract.connectors.files.surveyed import Front
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.model.key import KeyValue
@@ -117,8 +117,8 @@ class FilesConnector:
         store = Store(self.config)
         with _translated(table, found.path):
             if found.format == "parquet":
-                with store.random(found) as opened, parquet.ParquetFile(opened) as file:
-                    return parquet_schema(file)
+                with store.random(found) as opened:
+                    return parquet_schema(opened)
             with store.stream(found) as stream:
                 front = Front(stream)
                 if found.format == "csv":
@@ -131,19 +131,21 @@ class FilesConnector:
         if found.format != "parquet":
             return None
         with _translated(table, found.path), Store(self.config).random(found) as opened:
-            counted: int = parquet.read_metadata(opened).num_rows
+            counted: int = open_parquet(opened).metadata.num_rows
             return counted
 
     def _rows(self, schema: TableSchema, found: Found) -> Iterator[pa.RecordBatch]:
         store = Store(self.config)
         wanted = Wanted(schema.columns, not schema.table.columns, found.path, schema.name)
         with _translated(schema.table, found.path), store.surveyed(found, schema.table) as opened:
-            if found.format == "parquet":
-                with parquet.ParquetFile(opened) as file:
-                    yield from parquet_rows(file, self.config, wanted)
-                return
-            rows = csv_rows if found.format == "csv" else jsonl_rows
-            yield from rows(opened, self.config, wanted)
+            yield from _ROWS[found.format](opened, self.config, wanted)
+
+
+_ROWS: dict[Format, Callable[[Any, FilesConfig, Wanted], Iterator[pa.RecordBatch]]] = {
+    "csv": csv_rows,
+    "jsonl": jsonl_rows,
+    "parquet": parquet_rows,
+}
 
 
 @contextmanager
@@ -152,7 +154,7 @@ def _translated(table: SourceTable, where: str) -> Iterator[None]:
         yield
     except UnicodeError as cause:
         reason = "it is not in the declared encoding, or lacks the byte order mark of it"
-        raise BadValue(connector=NAME, table=table.name, reason=reason, where=where) from cause
+        raise BadValue(connector=NAME, table=table.name, reason=reason, where=where, advice=MEND) from cause
     except (OSError, pa.ArrowException) as cause:
         raise classified(cause, table, where) from cause
 

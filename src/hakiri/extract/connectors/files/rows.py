@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Any
 
 import pyarrow as pa
-from pyarrow import parquet
 
 from hakiri.errors import BadValue, NoColumnFound
 from hakiri.extract.connectors.files import FilesConfig
@@ -15,7 +15,7 @@ from hakiri.extract.connectors.files.csv import CsvDialect, Record, blocks, pars
 from hakiri.extract.connectors.files.infer import grown_by, settled, type_of_texts, type_of_values
 from hakiri.extract.connectors.files.jsonl import Entry, entries
 from hakiri.extract.connectors.files.lines import lines
-from hakiri.extract.connectors.files.parquet import lakehouse_type
+from hakiri.extract.connectors.files.parquet import batches, lakehouse_type, open_parquet
 from hakiri.extract.connectors.files.store import NAME
 from hakiri.extract.connectors.files.surveyed import Front
 from hakiri.extract.connectors.fit import Fitted, fit_array, fit_values, json_text
@@ -80,21 +80,39 @@ def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[p
     wanted.require_one_of(strange or ())
 
 
-def parquet_rows(opened: parquet.ParquetFile, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def parquet_rows(opened: Any, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """The rows of a Parquet file."""
     types = {field.name: field.type for field in wanted.fields}
-    own = opened.schema_arrow
+    own = open_parquet(opened).schema_arrow
     wanted.require_one_of(own.names)
     if wanted.or_more:
         types |= {field.name: _grown(types.get(field.name), lakehouse_type(field.type)) for field in own}
     names = [name for name in types if name in own.names]
     row = 1
-    for batch in opened.iter_batches(batch_size=config.batch_rows, columns=names, use_threads=False):
-        fitted = {name: fit_array(batch.column(name), types[name]) for name in names}
-        raw = [json_text(one).encode() for one in batch.to_pylist()] if _has_misfits(fitted) else []
+    for batch, cut in batches(opened, names, config.batch_rows):
+        fitted = {name: _marked(fit_array(batch.column(name), types[name]), cut.get(name, ())) for name in names}
+        raw = _shown_rows(batch) if _has_misfits(fitted) else []
         places = range(row, row + batch.num_rows)
         yield from _batches(wanted, fitted, slice(0, batch.num_rows), places, raw)
         row += batch.num_rows
+
+
+def _marked(fitted: Fitted, cut: Iterable[int]) -> Fitted:
+    reason = f"cannot be read as {fitted.array.type}"
+    return Fitted(fitted.array, {**dict.fromkeys(cut, reason), **fitted.misfits})
+
+
+def _shown_rows(batch: pa.RecordBatch) -> list[bytes]:
+    """Each row as JSON. What Python has no value for, as the year 20000, is shown as Arrow writes it."""
+    columns = {name: _shown_values(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+    return [json_text(dict(zip(columns, row, strict=True))).encode() for row in zip(*columns.values(), strict=True)]
+
+
+def _shown_values(column: pa.Array) -> list[Any]:
+    try:
+        return list(column.to_pylist())
+    except (ArithmeticError, ValueError):
+        return [" ".join(column.slice(place, 1).to_string().split()) for place in range(len(column))]
 
 
 def _grown(kind: pa.DataType | None, own: pa.DataType) -> pa.DataType:
@@ -119,9 +137,9 @@ def jsonl_schema(stream: Front, config: FilesConfig, rows: int) -> pa.Schema:
     return pa.schema([(name, type_of_values(value.get(name) for value in sample)) for name in names])
 
 
-def parquet_schema(opened: parquet.ParquetFile) -> pa.Schema:
+def parquet_schema(opened: Any) -> pa.Schema:
     """The columns of a Parquet file."""
-    return pa.schema([(field.name, lakehouse_type(field.type)) for field in opened.schema_arrow])
+    return pa.schema([(field.name, lakehouse_type(field.type)) for field in open_parquet(opened).schema_arrow])
 
 
 def _dialect(config: FilesConfig) -> CsvDialect:

@@ -231,16 +231,26 @@ def classified(failure: Exception, table: SourceTable, where: str | None = None)
         return RateLimited(connector=NAME, table=name)
     if _AWAY.search(text):
         return SourceUnreachable(connector=NAME, table=name, reason="the object store does not answer")
-    if _DAMAGED.search(text) or isinstance(failure, pa.ArrowException):
-        return BadValue(connector=NAME, table=name, reason="the file is damaged", where=where)
-    return SourceFailed(connector=NAME, table=name, reason=type(failure).__name__)
+    words = " ".join(text.split("\n")[0].split())[:_WORDS] or type(failure).__name__
+    if isinstance(failure, pa.ArrowException) or _is_of_the_file(failure, text):
+        reason = f"the file is {'encrypted' if _ENCRYPTED.search(text) else 'damaged'}: {words}"
+        return BadValue(connector=NAME, table=name, reason=reason, where=where, advice=MEND)
+    return SourceFailed(connector=NAME, table=name, reason=f"{where}: {words}" if where else words)
+
+
+def _is_of_the_file(failure: Exception, text: str) -> bool:
+    """Whether Arrow failed at what it read: the system it reads from has a number for each of its failures."""
+    return isinstance(failure, OSError) and failure.errno is None and not _REMOTE.search(text)
 
 
 # Object stores say what happened in the text alone.
 _REFUSED = re.compile(r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE|UNRECOGNIZED_CLIENT|INVALID_CLIENT_TOKEN")
 _SLOWED = re.compile(r"SLOW_DOWN|THROTTLING|TOO_MANY_REQUESTS")
 _AWAY = re.compile(r"NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|INTERNAL_FAILURE")
-_DAMAGED = re.compile(r"ompressed stream|inflate|ZSTD", re.IGNORECASE)
+_REMOTE = re.compile(r"AWS Error|google::cloud|curl|HTTP|azure", re.IGNORECASE)
+_ENCRYPTED = re.compile(r"decrypt|encrypt", re.IGNORECASE)
+_WORDS = 200
+MEND = "put a whole file in its place, or take it out of the folder"
 
 
 def _file_system(config: FilesConfig) -> tuple[Any, str]:
