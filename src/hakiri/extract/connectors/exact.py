@@ -19,7 +19,6 @@ _WHOLE = {pa.float32(): 1 << 24, pa.float64(): EXACT_REAL}
 """Below it, a float holds every whole number."""
 _DIGITS = 38
 """As many stand in a decimal, on both sides of the point together."""
-_ANY_INTEGER = pa.decimal128(20, 0)
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -46,12 +45,13 @@ def why_never(source: pa.DataType, kind: pa.DataType) -> str | None:
 
 def cast(found: pa.Array, kind: pa.DataType) -> pa.Array:
     """The values in another type; `changed` tells which are others. Raises ArrowException where one has none."""
-    if types.is_decimal(kind) and types.is_floating(found.type):
-        return cast(found.cast(pa.string()), kind)  # 0.1 is the digits it is written with, not those of its bits
     if types.is_decimal(kind) and types.is_string(found.type):
         return _short_numbers(found, kind).cast(kind)
-    if types.is_decimal(kind) and types.is_integer(found.type):
-        return found.cast(_ANY_INTEGER).cast(kind)  # Arrow would judge by the type's digits, not by the value's
+    if (is_number(found.type) and types.is_decimal(kind)) or (types.is_decimal(found.type) and types.is_floating(kind)):
+        # By its digits: 0.1 is what it is written as, not its bits; and Arrow lets what is too long wrap around.
+        return cast(found.cast(pa.string()), kind)
+    if types.is_string(kind) and _has_zone(found.type):
+        found = found.cast(pa.timestamp(found.type.unit, "UTC"))  # a text has no place for the seconds of an offset
     is_judged = types.is_integer(found.type) and types.is_floating(kind)
     return found.cast(kind, safe=not is_judged)
 
@@ -60,7 +60,7 @@ def changed(found: pa.Array, array: pa.Array) -> list[int]:
     """Where a cast gave another value than was found."""
     if types.is_floating(array.type):
         return _changed_floats(found, array)
-    if types.is_decimal(array.type) and (types.is_string(found.type) or types.is_floating(found.type)):
+    if types.is_decimal(array.type):
         return _places(pc.and_(pc.is_null(array), pc.is_valid(found)))
     if types.is_string(found.type) and types.is_integer(array.type):
         return _places(pc.match_substring(found, "x", ignore_case=True))  # Arrow reads 0x10
