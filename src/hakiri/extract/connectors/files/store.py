@@ -231,7 +231,8 @@ def classified(failure: Exception, table: SourceTable, where: str | None = None)
         return RateLimited(connector=NAME, table=name)
     if _AWAY.search(text):
         return SourceUnreachable(connector=NAME, table=name, reason="the object store does not answer")
-    words = " ".join(text.split("\n")[0].split())[:_WORDS] or type(failure).__name__
+    is_known = isinstance(failure, OSError | pa.ArrowException)
+    words = " ".join(text.split("\n")[0].split())[:_WORDS] if is_known and text else type(failure).__name__
     if isinstance(failure, pa.ArrowException) or _is_of_the_file(failure, text):
         reason = f"the file is {'encrypted' if _ENCRYPTED.search(text) else 'damaged'}: {words}"
         return BadValue(connector=NAME, table=name, reason=reason, where=where, advice=MEND)
