@@ -223,7 +223,8 @@ def _nameable(column: pa.Array) -> pa.Array:
     if not pa.types.is_timestamp(column.type) and not pa.types.is_date(column.type):
         return column
     zone = UTC if pa.types.is_timestamp(column.type) and column.type.tz else None
-    first, last = (pa.scalar(edge.replace(tzinfo=zone), column.type) for edge in (datetime.min, datetime.max))
+    first = pa.scalar(datetime.min.replace(tzinfo=zone), column.type)
+    last = pa.scalar(datetime.max.replace(tzinfo=zone), column.type)
     return column.filter(pc.and_(pc.greater_equal(column, first), pc.less_equal(column, last)))
 
 
