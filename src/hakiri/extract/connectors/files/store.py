@@ -36,8 +36,6 @@ NAME = "files"
 _SUFFIXES: dict[str, Format] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 _HIDDEN = re.compile(r"(^|/)[._]")
-
-
 _NEWEST = 64
 """Of so many files the last bytes are surveyed: one that is being written to is among those changed last."""
 _HEADS = 16
