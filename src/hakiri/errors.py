@@ -79,7 +79,10 @@ HakiriError
 │   ├── SourceMoved              HK409  the source is no longer what was surveyed
 │   ├── RequestWrong             HK410  a query the source does not understand
 │   ├── BadConfig                HK411  a key of `source.config`
-│   └── ConnectorUnusable        HK412  not installed, or broken
+│   ├── ConnectorUnusable        HK412  not installed, or broken
+│   ├── FileChanged              HK413  a file that was written to while it was read (retried)
+│   ├── NoColumnFound            HK414  a file with none of its table's columns
+│   └── SourceRestless           HK415  whatever was planned had changed before it could be read (retried)
 ├── ContextError                 HK5xx  where tables live
 │   ├── NotWritable              HK501
 │   ├── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
@@ -196,6 +199,7 @@ MAX_TEXT = 2_000
 MAX_PROBLEMS = 50
 
 _SHOWN_NAMES = 20
+_SHOWN_CHARACTERS = 300
 
 
 class Recovery(StrEnum):
@@ -1389,12 +1393,13 @@ class BadValue(SourceError):
     code = "HK405"
     reason: str
     where: str | None = None
+    advice: str = "mend it at the source, or leave it out with `query` or `columns`"
 
     def message(self) -> str:
         return f"{self.subject()} holds what cannot be read: {self.reason}" + (f" ({self.where})" if self.where else "")
 
     def help(self) -> str:
-        return "mend it at the source, or leave it out with `query` or `columns`"
+        return self.advice
 
 
 @dataclass(eq=False, kw_only=True)
@@ -1499,6 +1504,56 @@ class ConnectorUnusable(SourceError):
         if self.guess:
             return f"did you mean `{self.guess}`?"
         return "connectors come from packages that offer `hakiri.connectors`"
+
+
+@dataclass(eq=False, kw_only=True)
+class FileChanged(SourceError):
+    """A file that was written to while it was read, so that its rows may be torn. None of them is kept."""
+
+    code = "HK413"
+    recovery = Recovery.RETRY
+    file: str
+
+    def message(self) -> str:
+        return f"{self.file} of {self.subject()} was changed while it was read"
+
+    def help(self) -> str:
+        return "write files under a name that begins with `.` or `_`, and rename them once they are whole"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoColumnFound(SourceError):
+    """A file in which no column of its table is found: no header, another delimiter, or another table's file."""
+
+    code = "HK414"
+    table: str
+    file: str
+    header: tuple[str, ...]
+    known: tuple[str, ...]
+
+    def message(self) -> str:
+        header = " ".join(", ".join(self.header[:_SHOWN_NAMES]).split())[:_SHOWN_CHARACTERS]
+        return f"{self.file} has none of the columns of `{self.table}`: its header is `{header}`"
+
+    def help(self) -> str:
+        known = ", ".join(self.known[:_SHOWN_NAMES])
+        return f"due are {known}: check `delimiter` and `header` in `source.config`, or take the file out of the folder"
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceRestless(SourceError):
+    """Whatever a run planned to read of a table had changed before it could be read, as often as one run looks."""
+
+    code = "HK415"
+    recovery = Recovery.RETRY
+    tables: tuple[str, ...]
+
+    def message(self) -> str:
+        names = ", ".join(f"`{name}`" for name in self.tables[:_SHOWN_NAMES])
+        return f"files of {names} were replaced each time before they could be read, and are still to be read"
+
+    def help(self) -> str:
+        return "apply again while they are left alone, or write them under another name and rename them once"
 
 
 # --- where tables live -------------------------------------------------------------------------

@@ -113,6 +113,14 @@ def test_a_cursor_in_any_zone_is_told_in_utc() -> None:
     assert (found.cursor_low, found.cursor_low.tzinfo) == (at, UTC)
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("us", tz="UTC"), pa.date32()])
+def test_a_year_that_python_has_no_name_for_moves_no_cursor(kind: pa.DataType) -> None:
+    far = [-(2**31 - 1), 0, 2**31 - 1] if pa.types.is_date(kind) else [-(2**60), 0, 2**60]
+    found = extracted(Scripted(batches=(things(**{CURSOR: pa.array(far, kind)}),)), Kept())
+    assert (found.tally.staged, found.cursor_low) == (3, found.cursor_high)
+    assert found.cursor_low == pa.scalar(0, kind).as_py()
+
+
 def test_rules_set_rows_aside_and_the_tally_knows() -> None:
     sink = Kept()
     found = extracted(HostileConnector(Mood.PLAIN), sink, rules=(NOT_NULL, WARN))

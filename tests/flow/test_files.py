@@ -14,6 +14,7 @@ from hakiri.model.chunk import Window
 from hakiri.model.ledger import Pipeline, RunStatus
 from hakiri.plan.make import make_plan
 from hakiri.run.gather import gather
+from hakiri.run.journal import Event, EventKind
 from hakiri.run.pipeline import Result, Wish
 from hakiri.run.rewind import rewind
 
@@ -108,6 +109,54 @@ def test_a_file_that_grew_brings_what_is_new_in_it(make_stand: MakeStand) -> Non
     put(stand, "1.jsonl", event(1), event(1), event(2))
     assert apply(stand).rows == 1
     assert stand.landed("events") == Rows({(1, "click"): 2, (2, "click"): 1})
+
+
+class Writer(list[Event]):
+    """Listens to a run, and writes to a file each time a chunk has been claimed, before it is read."""
+
+    def __init__(self, write: Callable[[int], None]) -> None:
+        super().__init__()
+        self._write = write
+
+    def append(self, event: Event) -> None:
+        super().append(event)
+        if event.kind is EventKind.CHUNK_CLAIMED:
+            self._write(len(self))
+
+
+def test_a_file_that_is_appended_to_all_the_time_lands_as_it_was_surveyed(make_stand: MakeStand) -> None:
+    stand = folder(make_stand)
+    put(stand, "1.jsonl", event(1), event(1))
+    path = stand.root / "data/events/1.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"id": 2, "kin')  # the writer's buffer was full here
+
+    def write(number: int) -> None:
+        with path.open("ab") as file:
+            file.write(b'd": "click"}\n' if number < 10 else b"")
+            file.write(f'{event(number)}\n{{"id": {number}'.encode())
+
+    stand.events = Writer(write)
+    (result,) = stand.apply().values()
+    assert (result.status, result.errors, result.rows) == (RunStatus.SUCCEEDED, (), 2)
+    assert stand.landed("events") == Rows({(1, "click"): 2})
+
+    stand.events = []
+    path.write_bytes(path.read_bytes()[: path.read_bytes().rindex(b"\n") + 1])
+    written = path.read_text().splitlines()
+    assert apply(stand).rows == len(written) - 2
+    assert stand.landed("events") == Rows((json.loads(line)["id"], "click") for line in written)
+    assert not stand.folder("events_quarantine").exists()
+
+
+def test_a_file_that_is_replaced_before_each_read_is_work_left_undone(make_stand: MakeStand) -> None:
+    stand = folder(make_stand)
+    put(stand, "1.jsonl", event(1))
+    stand.events = Writer(lambda number: put(stand, "1.jsonl", *(event(number + one) for one in range(number))))
+    (result,) = stand.apply().values()
+    assert (result.status, [error.code for error in result.errors], result.rows) == (RunStatus.FAILED, ["HK415"], 0)
+    stand.events = []
+    put(stand, "1.jsonl", event(5))
+    assert apply(stand).rows == 1
 
 
 def test_files_that_change_between_plan_and_read_hold_nothing_up(make_stand: MakeStand) -> None:

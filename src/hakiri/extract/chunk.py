@@ -205,7 +205,7 @@ class _Conduct:
         """The cursor reaches as far as what was read, whatever becomes of the rows."""
         if self._cursor is None or self._cursor not in batch.schema.names:
             return
-        found = pc.min_max(batch.column(self._cursor)).as_py()
+        found = pc.min_max(_nameable(batch.column(self._cursor))).as_py()
         if found["min"] is None or found["min"] != found["min"]:
             return  # NULL and NaN are no place to go on from
         low, high = _key(found["min"]), _key(found["max"])
@@ -227,6 +227,16 @@ def _batches(connector: Connector | None, read: ChunkRead) -> Generator[pa.Recor
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def _nameable(column: pa.Array) -> pa.Array:
+    """The values but those of years that Python has no name for: they are no place to go on from either."""
+    if not pa.types.is_timestamp(column.type) and not pa.types.is_date(column.type):
+        return column
+    zone = UTC if pa.types.is_timestamp(column.type) and column.type.tz else None
+    first = pa.scalar(datetime.min.replace(tzinfo=zone), column.type)
+    last = pa.scalar(datetime.max.replace(tzinfo=zone), column.type)
+    return column.filter(pc.and_(pc.greater_equal(column, first), pc.less_equal(column, last)))
 
 
 def _key(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, assert_never
 
@@ -44,10 +44,12 @@ class PositionRange:
 
 @dataclass(frozen=True, slots=True)
 class OneFile:
-    """The rows of one file, as long as it is the version that was surveyed."""
+    """The rows of one file, as long as it is the version that was surveyed, or begins with it."""
 
     path: str
     version: str
+    tail: str = field(default="", compare=False)
+    """A digest of the last bytes that were surveyed: a file that has only grown still has them. Empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def _to_plain(span: Span) -> dict[str, Any]:
         case PositionRange():
             return {"positions": [span.low, span.high]}
         case OneFile():
-            return {"file": span.path, "version": span.version}
+            return {"file": span.path, "version": span.version, **({"tail": span.tail} if span.tail else {})}
         case PageToken():
             return {"token": span.token}
         case Partition():
@@ -143,8 +145,8 @@ def _from_plain(plain: Any) -> Span:
             return KeyRange(tuple(map(_text, columns)), _key_from_plain(low), _key_from_plain(high), nulls)
         case {"positions": [int() | None as low, int() | None as high]}:
             return PositionRange(low, high)
-        case {"file": str(path), "version": str(version)}:
-            return OneFile(path, version)
+        case {"file": str(path), "version": str(version), **rest}:
+            return OneFile(path, version, _text(rest.get("tail", "")))
         case {"token": str() | None as token}:
             return PageToken(token)
         case {"partition": [*keys], "within": within}:

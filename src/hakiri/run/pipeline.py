@@ -14,6 +14,7 @@ from hakiri.errors import (
     HakiriError,
     PlanChanged,
     RefreshWaits,
+    SourceRestless,
     WorkLeft,
     mask,
 )
@@ -194,6 +195,8 @@ class Conduct:
     is_done: bool = False
     is_spent: bool = False
     """Whether the last look still found more to do."""
+    gone: set[str] = field(default_factory=set)
+    """Tables of which the last look's plan named what was no longer there when it was to be read."""
     left_running: bool = False
     quota: Quota | None = None
     landers: dict[str, TableLander] = field(default_factory=dict)
@@ -395,7 +398,8 @@ class Conduct:
             self.left_running |= work.left_running
             self.rows_read += work.rows_read
             self.bytes += work.bytes
-        return work.saw_gone
+            self.gone = work.gone
+        return bool(work.gone)
 
     def _collect(self, landings: PipelineLandings) -> None:
         self.landings += landings.done
@@ -417,6 +421,9 @@ class Conduct:
         still_open = self.errand.patiently("progress", self._count_open)
         if still_open and self.is_spent:
             self.errors.append(WorkLeft(pipeline=pipeline, count=still_open))
+        if self.gone and self.is_spent:
+            connector = self.errand.spec.source.connector
+            self.errors.append(SourceRestless(connector=connector, tables=tuple(sorted(self.gone))))
         if not still_open:
             for lander in self.landers.values():
                 count = self.errand.patiently("staged chunks", lander.count_stuck)

@@ -67,8 +67,8 @@ class Work:
         """The attempts that completed a chunk, by their numbers."""
         self.rows_read = 0
         self.bytes = 0
-        self.saw_gone = False
-        """Whether something that was planned was no longer there."""
+        self.gone: set[str] = set()
+        """Tables of which something that was planned was no longer there."""
         self.left_running = False
         """Whether a task did not end when it was asked to."""
         self.is_tick_over = False
@@ -147,7 +147,6 @@ class Work:
         if staged is not None:
             self.rows_read += staged.tally.read
             self.bytes += staged.seal.bytes
-            self.saw_gone |= staged.seal.is_gone
 
     def _conduct(self, lease: Lease) -> Staged | None:
         """See one chunk through, in a slot of its own; None where it came to nothing.
@@ -169,6 +168,8 @@ class Work:
             self._fail(lease, self._errand.as_bug(unforeseen))
         else:
             self._report(lease, staged, monotonic() - started)
+            if staged.seal.is_gone:
+                self.gone.add(lease.chunk.key.table)
             self._on_staged(lease.chunk.key, staged.seal.bytes)
             return staged
         finally:

@@ -267,6 +267,13 @@ def test_a_number_of_any_length_lands_digit_by_digit_or_is_a_misfit(text: str, k
         assert found is None or found == number
 
 
+@pytest.mark.parametrize("text", ["1E-999999999", "-1e-99999999999999999999", "1e999999999", f"0.{'0' * 3_000_000}1"])
+@pytest.mark.parametrize("kind", ["decimal(38,38)", "decimal(38,10)", "decimal(1,0)"])
+def test_a_number_that_would_lead_arrow_out_of_its_memory_is_a_misfit(text: str, kind: str) -> None:
+    fitted = fit_texts(pa.array(["0", text, "0e-999999999"]), arrow_type(kind))
+    assert (fitted.array.to_pylist(), list(fitted.misfits)) == ([0, None, 0], [1])
+
+
 @settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), DECIMALS)
 def test_a_double_becomes_the_decimal_that_it_is_written_as_or_is_a_misfit(number: float, kind: pa.DataType) -> None:

@@ -6,28 +6,35 @@ stands before the point comes back digit by digit, nothing finite becomes infini
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-_WHOLE = {pa.float32(): 1 << 24, pa.float64(): 1 << 53}
+from hakiri.model.cursor import EXACT_REAL
+
+_WHOLE = {pa.float32(): 1 << 24, pa.float64(): EXACT_REAL}
 """Below it, a float holds every whole number."""
 _DIGITS = 38
 """As many stand in a decimal, on both sides of the point together."""
-_ANY_INTEGER = pa.decimal128(20, 0)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of the type are numbers; booleans and times are none."""
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def why_never(source: pa.DataType, kind: pa.DataType) -> str | None:
     """Why no value of the one type is one of the other, where a cast would have to guess; None where some may be."""
-    if types.is_boolean(kind) and _is_number(source):
+    if types.is_boolean(kind) and is_number(source):
         return "is a number, not a boolean"
-    if _is_number(kind) and types.is_boolean(source):
+    if is_number(kind) and types.is_boolean(source):
         return "is a boolean, not a number"
-    if _is_number(kind) and types.is_temporal(source):
+    if is_number(kind) and types.is_temporal(source):
         return "is a time, not a number"
-    if types.is_temporal(kind) and _is_number(source):
+    if types.is_temporal(kind) and is_number(source):
         return "is a number, not a time"
     if _is_bytes(source) and not (types.is_string(kind) or types.is_binary(kind)):
         return f"is binary, not {kind}"
@@ -38,10 +45,13 @@ def why_never(source: pa.DataType, kind: pa.DataType) -> str | None:
 
 def cast(found: pa.Array, kind: pa.DataType) -> pa.Array:
     """The values in another type; `changed` tells which are others. Raises ArrowException where one has none."""
-    if types.is_decimal(kind) and types.is_floating(found.type):
-        return found.cast(pa.string()).cast(kind)  # 0.1 is the digits it is written with, not those of its bits
-    if types.is_decimal(kind) and types.is_integer(found.type):
-        return found.cast(_ANY_INTEGER).cast(kind)  # Arrow would judge by the type's digits, not by the value's
+    if types.is_decimal(kind) and types.is_string(found.type):
+        return _short_numbers(found, kind).cast(kind)
+    if (is_number(found.type) and types.is_decimal(kind)) or (types.is_decimal(found.type) and types.is_floating(kind)):
+        # By its digits: 0.1 is what it is written as, not its bits; and Arrow lets what is too long wrap around.
+        return cast(found.cast(pa.string()), kind)
+    if types.is_string(kind) and _has_zone(found.type):
+        found = found.cast(pa.timestamp(found.type.unit, "UTC"))  # a text has no place for the seconds of an offset
     is_judged = types.is_integer(found.type) and types.is_floating(kind)
     return found.cast(kind, safe=not is_judged)
 
@@ -50,8 +60,8 @@ def changed(found: pa.Array, array: pa.Array) -> list[int]:
     """Where a cast gave another value than was found."""
     if types.is_floating(array.type):
         return _changed_floats(found, array)
-    if types.is_decimal(array.type) and (types.is_string(found.type) or types.is_floating(found.type)):
-        return _changed_decimals(found.cast(pa.string()), array)
+    if types.is_decimal(array.type):
+        return _places(pc.and_(pc.is_null(array), pc.is_valid(found)))
     if types.is_string(found.type) and types.is_integer(array.type):
         return _places(pc.match_substring(found, "x", ignore_case=True))  # Arrow reads 0x10
     if types.is_timestamp(found.type) and types.is_date(array.type):
@@ -59,12 +69,40 @@ def changed(found: pa.Array, array: pa.Array) -> list[int]:
     return []
 
 
-def _changed_decimals(texts: pa.Array, array: pa.Array) -> list[int]:
-    """Where a text has more digits than Arrow counts while it reads: it lets them wrap around."""
-    most = _DIGITS - array.type.scale
-    may_wrap = pc.or_(pc.greater(pc.utf8_length(texts), most), pc.match_substring(texts, "e", ignore_case=True))
-    suspects = _places(may_wrap)
-    return [place for place in suspects if Decimal(texts[place].as_py()) != array[place].as_py()]
+def _short_numbers(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The numbers as Arrow can read them, NULL where the type does not hold one.
+
+    While it reads, Arrow lets digits beyond the type's wrap around, and a long fraction or an exponent leads it out of
+    its own memory.
+    """
+    is_long = pc.greater(pc.utf8_length(texts), _DIGITS - kind.scale)
+    suspects = _places(pc.or_(is_long, pc.match_substring(texts, "e", ignore_case=True)))
+    if not suspects:
+        return texts
+    which = pa.array(suspects, pa.int64())
+    short = [_short_number(text, kind) for text in texts.take(which).to_pylist()]
+    is_suspect = pc.is_in(pa.array(range(len(texts)), pa.int64()), which)
+    return pc.replace_with_mask(texts, is_suspect, pa.array(short, pa.string()))
+
+
+def _short_number(text: str, kind: pa.DataType) -> str | None:
+    """The number without an exponent and without zeros at its end; None where the type does not hold it."""
+    if not _NUMBER.fullmatch(text):
+        return text  # for Arrow to refuse
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        return None
+    if not number:
+        return "0"
+    if not -kind.scale <= number.adjusted() < kind.precision - kind.scale:
+        return None
+    whole, _, fraction = f"{number:f}".partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{whole}.{fraction}" if len(fraction) <= kind.scale else None
+
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _changed_floats(found: pa.Array, array: pa.Array) -> list[int]:
@@ -104,10 +142,6 @@ def _is_long_other(texts: pa.Array, near: pa.Array, which: pa.Array) -> pa.Array
 def _places(which: pa.Array) -> list[int]:
     found: list[int] = pc.indices_nonzero(which).to_pylist()
     return found
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

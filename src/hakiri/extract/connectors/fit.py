@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.extract.connectors.exact import cast, changed, why_never
-
-MAX_EXACT_DOUBLE = 1 << 53
+from hakiri.model.cursor import EXACT_REAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +252,11 @@ def _boolean(value: Any, _kind: pa.DataType) -> bool:
 
 def _integer(value: Any, kind: pa.DataType) -> int:
     number = _number(value)
+    most = 1 << kind.bit_width - 1
+    if not -most <= number < most:  # before `int`, which would write out every digit that an exponent stands for
+        raise ValueError(f"is too large for {kind}")
     if number != int(number):
         raise ValueError("is not a whole number")
-    bits = kind.bit_width - 1
-    if not -(1 << bits) <= number < 1 << bits:
-        raise ValueError(f"is too large for {kind}")
     return int(number)
 
 
@@ -265,7 +264,7 @@ def _double(value: Any, kind: pa.DataType) -> Any:
     if isinstance(value, float) and (types.is_float64(kind) or not math.isfinite(value)):
         return value
     number = _number(value)
-    if types.is_float64(kind) and -MAX_EXACT_DOUBLE < number < MAX_EXACT_DOUBLE:
+    if types.is_float64(kind) and -EXACT_REAL < number < EXACT_REAL:
         near = float(number)
         if bool(near) == bool(number):
             return near

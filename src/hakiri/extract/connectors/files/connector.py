@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 
 from hakiri.errors import BadConfig, BadValue, RequestWrong, SourceError
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
-from hakiri.extract.connectors.files import FilesConfig
+from hakiri.extract.connectors.files import FilesConfig, Format
 from hakiri.extract.connectors.files.infer import settled, widened
+from hakiri.extract.connectors.files.parquet import open_parquet
 from hakiri.extract.connectors.files.rows import (
     Wanted,
     csv_rows,
@@ -23,12 +24,15 @@ from hakiri.extract.connectors.files.rows import (
     parquet_rows,
     parquet_schema,
 )
-from hakiri.extract.connectors.files.store import NAME, Found, Store, classified
+from hakiri.extract.connectors.files.store import MEND, NAME, Found, Store, classified
+from hakiri.extract.connectors.files.surveyed import Front
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import OneFile, Span, WholeTable
 from hakiri.model.table import SourceTable, TableSchema
+
+_Answer = TypeVar("_Answer")
 
 SAFE_PARALLELISM = 8
 SAMPLE_FILES = 16
@@ -52,7 +56,10 @@ class FilesConnector:
         asked = {column.name: column.type for column in table.columns}
         kinds: dict[str, pa.DataType] = {}
         for found in _sample(self._files(table)):
-            for field in self._schema(table, found, list(asked)):
+            schema = self._schema(table, found, list(asked))
+            if not asked and found.format != "jsonl":  # whose every line names its own
+                Wanted(pa.schema(list(kinds.items())), True, found.path, table.name).require_one_of(schema.names)
+            for field in schema:
                 kinds[field.name] = widened(kinds[field.name], field.type) if field.name in kinds else field.type
         check_named(NAME, table, tuple(kinds))
         fields = [
@@ -63,9 +70,8 @@ class FilesConnector:
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:  # noqa: ARG002 files tell no cursor
         table = schema.table
-        return Survey(
-            tuple(Piece(found.span, self._row_count(table, found), found.size) for found in self._files(table))
-        )
+        surveyed = self._asked(table, lambda: Store(self.config).survey(table))
+        return Survey(tuple(Piece(span, self._row_count(table, found), found.size) for found, span in surveyed))
 
     def read(
         self, schema: TableSchema, span: Span, *, columns: tuple[str, ...] | None = None, since: KeyValue | None = None
@@ -86,8 +92,11 @@ class FilesConnector:
         return classified(failure, table)
 
     def _files(self, table: SourceTable) -> list[Found]:
+        return self._asked(table, lambda: Store(self.config).files(table))
+
+    def _asked(self, table: SourceTable, ask: Callable[[], _Answer]) -> _Answer:
         try:
-            return Store(self.config).files(table)
+            return ask()
         except FileNotFoundError as cause:
             raise BadConfig(connector=NAME, key="path", reason="there is no such folder") from cause
         except Exception as cause:
@@ -108,31 +117,35 @@ class FilesConnector:
         store = Store(self.config)
         with _translated(table, found.path):
             if found.format == "parquet":
-                with store.random(found) as opened, parquet.ParquetFile(opened) as file:
-                    return parquet_schema(file)
+                with store.random(found) as opened:
+                    return parquet_schema(opened)
             with store.stream(found) as stream:
+                front = Front(stream)
                 if found.format == "csv":
-                    return csv_schema(stream, self.config, asked, found.path, SAMPLE_ROWS)
-                return jsonl_schema(stream, self.config, SAMPLE_ROWS)
+                    fields = pa.schema([(name, pa.string()) for name in asked])
+                    wanted = Wanted(fields, not asked, found.path, table.name)
+                    return csv_schema(front, self.config, wanted, SAMPLE_ROWS)
+                return jsonl_schema(front, self.config, SAMPLE_ROWS)
 
     def _row_count(self, table: SourceTable, found: Found) -> int | None:
         if found.format != "parquet":
             return None
         with _translated(table, found.path), Store(self.config).random(found) as opened:
-            counted: int = parquet.read_metadata(opened).num_rows
+            counted: int = open_parquet(opened).metadata.num_rows
             return counted
 
     def _rows(self, schema: TableSchema, found: Found) -> Iterator[pa.RecordBatch]:
         store = Store(self.config)
-        wanted = Wanted(schema.columns, or_more=not schema.table.columns, origin=found.path)
-        with _translated(schema.table, found.path):
-            if found.format == "parquet":
-                with store.random(found) as opened, parquet.ParquetFile(opened) as file:
-                    yield from parquet_rows(file, self.config, wanted)
-                return
-            rows = csv_rows if found.format == "csv" else jsonl_rows
-            with store.stream(found) as stream:
-                yield from rows(stream, self.config, wanted)
+        wanted = Wanted(schema.columns, not schema.table.columns, found.path, schema.name)
+        with _translated(schema.table, found.path), store.surveyed(found, schema.table) as opened:
+            yield from _ROWS[found.format](opened, self.config, wanted)
+
+
+_ROWS: dict[Format, Callable[[Any, FilesConfig, Wanted], Iterator[pa.RecordBatch]]] = {
+    "csv": csv_rows,
+    "jsonl": jsonl_rows,
+    "parquet": parquet_rows,
+}
 
 
 @contextmanager
@@ -141,7 +154,7 @@ def _translated(table: SourceTable, where: str) -> Iterator[None]:
         yield
     except UnicodeError as cause:
         reason = "it is not in the declared encoding, or lacks the byte order mark of it"
-        raise BadValue(connector=NAME, table=table.name, reason=reason, where=where) from cause
+        raise BadValue(connector=NAME, table=table.name, reason=reason, where=where, advice=MEND) from cause
     except (OSError, pa.ArrowException) as cause:
         raise classified(cause, table, where) from cause
 

@@ -48,8 +48,17 @@ class CsvDialect:
 
     def width(self, text: bytes) -> int:
         """How many fields a record has."""
-        delimiters = re.finditer(rb"%b(?:(%b)|\Z)" % (self._field, self._delimiter), text)
-        return 1 + sum(found[1] is not None for found in delimiters)
+        return 1 + sum(found[1] is not None for found in self._fields.finditer(text))
+
+    @cached_property
+    def one_line(self) -> re.Pattern[bytes]:
+        """Matches a record without a carriage return outside quotes, other than at its end."""
+        field = self._field_of(rb"[^%b\r]" % self._delimiter)
+        return re.compile(rb"(?:%b(?:%b|\r?\Z))*+" % (field, self._delimiter))
+
+    @cached_property
+    def _fields(self) -> re.Pattern[bytes]:
+        return re.compile(rb"%b(?:(%b)|\Z)" % (self._field, self._delimiter))
 
     @cached_property
     def _delimiter(self) -> bytes:
@@ -57,14 +66,21 @@ class CsvDialect:
 
     @cached_property
     def _rest(self) -> bytes:
-        """What is left of a quoted field, and what stands between its end and the next delimiter."""
-        quote = re.escape(self.quote.encode())
-        return rb"(?:[^%b]++|%b%b)*+%b[^%b]*+" % (quote, quote, quote, quote, self._delimiter)
+        return self._rest_of(rb"[^%b]" % self._delimiter)
 
     @cached_property
     def _field(self) -> bytes:
+        return self._field_of(rb"[^%b]" % self._delimiter)
+
+    def _rest_of(self, outside: bytes) -> bytes:
+        """What is left of a quoted field, and what stands between its end and the next delimiter."""
         quote = re.escape(self.quote.encode())
-        return rb"(?:%b%b|[^%b%b][^%b]*+)?+" % (quote, self._rest, quote, self._delimiter, self._delimiter)
+        return rb"(?:[^%b]++|%b%b)*+%b%b*+" % (quote, quote, quote, quote, outside)
+
+    def _field_of(self, outside: bytes) -> bytes:
+        """A field; `outside` is what may stand in it outside quotes."""
+        quote = re.escape(self.quote.encode())
+        return rb"(?:%b%b|(?!%b)%b%b*+)?+" % (quote, self._rest_of(outside), quote, outside, outside)
 
 
 class Parsed(NamedTuple):
@@ -76,25 +92,28 @@ class Parsed(NamedTuple):
 
 
 def records(found: Iterable[Line], dialect: CsvDialect) -> Iterator[Record]:
-    """The records of a file's lines. A quote that is never closed costs the line it stands on, not the file."""
-    rest, again = iter(found), deque[Line]()
+    """The records of a file's lines. A quote that is never closed costs the line it stands on, not the file.
+
+    Each line is looked at twice at the most: as the first of a record, and as one that may close an open quote.
+    """
+    rest, ahead = iter(found), deque[Line]()
     quote = dialect.quote.encode()
-    waiting: list[Line] = []
-    size = 0
-    while (line := again.popleft() if again else next(rest, None)) or waiting:
-        if line and not waiting and quote not in line.text and not line.is_cut:
-            yield Record(line.number, line.text)
-        elif line and size <= dialect.max_record_bytes:
-            is_end = _ends(line, dialect, is_open=bool(waiting))
-            waiting.append(line)
-            size += len(line.text)
-            if is_end:
-                yield _record(waiting)
-                waiting, size = [], 0
+    size = 0  # of the lines ahead, none of which closes an open quote
+    while line := ahead.popleft() if ahead else next(rest, None):
+        size -= len(line.text) if size else 0
+        if quote not in line.text or _ends(line, dialect, is_open=False):
+            yield Record(line.number, line.text, _TOO_LONG if line.is_cut else None)
+            continue
+        is_closed = False
+        while not is_closed and size + len(line.text) <= dialect.max_record_bytes and (more := next(rest, None)):
+            is_closed = _ends(more, dialect, is_open=True)
+            ahead.append(more)
+            size += len(more.text)
+        if is_closed:
+            yield _record([line, *ahead])
+            ahead, size = deque(), 0
         else:
-            again.extendleft(reversed([*waiting[1:], *([line] if line else [])]))
-            yield Record(waiting[0].number, waiting[0].text, "opens a quote that is not closed")
-            waiting, size = [], 0
+            yield Record(line.number, line.text, "opens a quote that is not closed")
 
 
 def blocks(found: Iterable[Record]) -> Iterator[list[Record]]:
@@ -112,24 +131,41 @@ def blocks(found: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 def parse(block: list[Record], width: int, dialect: CsvDialect) -> Parsed:
-    """The records as rows of so many fields. A group that does not add up is halved until the culprit stands alone."""
-    whole = [record for record in block if record.fault is None and not (width != 1 and _is_blank(record))]
-    faults = [record for record in block if record.fault]
-    pieces: list[list[pa.Array]] = []
+    """The records as rows of so many fields, and those that are none."""
+    judged = [_require_one_line(record, dialect) for record in block]
+    whole = [record for record in judged if record.fault is None and not (width != 1 and _is_blank(record))]
+    faults = [record for record in judged if record.fault]
+    columns = _parse(whole, width, dialect)
+    if columns is None:
+        judged = [_require_width(record, width, dialect) for record in whole]
+        whole = [record for record in judged if record.fault is None]
+        faults += [record for record in judged if record.fault]
+        columns = _parse(whole, width, dialect)
+    if columns is None:
+        return _halved(whole, width, dialect, faults)
+    return Parsed(columns, [record.line for record in whole], sorted(faults))
+
+
+def _halved(whole: list[Record], width: int, dialect: CsvDialect, faults: list[Record]) -> Parsed:
+    """The same where Arrow reads a record otherwise: a group that does not add up is halved until it stands alone."""
+    pieces: list[list[pa.Array]] = [_none(width)]
     lines: list[int] = []
-    halves = [whole] if whole else []
+    halves = [whole]
     while halves:
         some = halves.pop()
         if columns := _parse(some, width, dialect):
             pieces.append(columns)
             lines += [record.line for record in some]
         elif len(some) == 1:
-            faults.append(some[0]._replace(fault=_reason(some[0], width, dialect)))
+            faults.append(some[0]._replace(fault="is not CSV"))
         else:
             middle = len(some) // 2
             halves += [some[middle:], some[:middle]]
-    columns = [pa.concat_arrays(parts) for parts in zip(*pieces, strict=True)] or [pa.array([], pa.binary())] * width
-    return Parsed(columns, lines, sorted(faults))
+    return Parsed([pa.concat_arrays(parts) for parts in zip(*pieces, strict=True)], lines, sorted(faults))
+
+
+def _none(width: int) -> list[pa.Array]:
+    return [pa.array([], pa.binary())] * width
 
 
 def _ends(line: Line, dialect: CsvDialect, *, is_open: bool) -> bool:
@@ -139,8 +175,10 @@ def _ends(line: Line, dialect: CsvDialect, *, is_open: bool) -> bool:
 
 def _record(waiting: list[Line]) -> Record:
     text = b"\n".join(line.text for line in waiting)
-    fault = "is longer than a line may be" if waiting[-1].is_cut else None
-    return Record(waiting[0].number, text, fault)
+    return Record(waiting[0].number, text, _TOO_LONG if waiting[-1].is_cut else None)
+
+
+_TOO_LONG = "is longer than a line may be"
 
 
 def _is_blank(record: Record) -> bool:
@@ -149,6 +187,8 @@ def _is_blank(record: Record) -> bool:
 
 def _parse(some: list[Record], width: int, dialect: CsvDialect) -> list[pa.Array] | None:
     """The fields of the records, or None unless each is one row of the right width."""
+    if not some:
+        return _none(width)
     names = [str(index) for index in range(width)]
     # Arrow drops one byte order mark; the file's own is gone already, and any other is data.
     data = BOM + b"\n".join(record.text for record in some) + b"\n"
@@ -177,8 +217,15 @@ def _parse(some: list[Record], width: int, dialect: CsvDialect) -> list[pa.Array
     return [column.combine_chunks() for column in table.columns]
 
 
-def _reason(record: Record, width: int, dialect: CsvDialect) -> str:
-    if b"\r" in record.text.removesuffix(b"\r"):
-        return "has a carriage return outside quotes"
+def _require_one_line(record: Record, dialect: CsvDialect) -> Record:
+    """The record with its fault, if it has a carriage return where Arrow would begin another row."""
+    if record.fault or record.text.find(b"\r", 0, -1) < 0 or dialect.one_line.fullmatch(record.text):
+        return record
+    return record._replace(fault="has a carriage return outside quotes")
+
+
+def _require_width(record: Record, width: int, dialect: CsvDialect) -> Record:
     fields = dialect.width(record.text)
-    return f"has {fields} field{'s' if fields > 1 else ''} where {width} are due"
+    if fields == width:
+        return record
+    return record._replace(fault=f"has {fields} field{'s' if fields > 1 else ''} where {width} are due")

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
+from hakiri.extract.connectors.exact import is_number
 from hakiri.extract.connectors.fit import fit_texts
 
 MAX_DIGITS = 38
@@ -74,7 +75,7 @@ def widened(first: pa.DataType, second: pa.DataType) -> pa.DataType:
         return pa.map_(widened(first.key_type, second.key_type), widened(first.item_type, second.item_type))
     if types.is_integer(first) and types.is_integer(second):
         return max(first, second, key=lambda kind: kind.bit_width)
-    if _is_number(first) and _is_number(second):
+    if is_number(first) and is_number(second) and not (types.is_decimal(first) or types.is_decimal(second)):
         return pa.float64()
     return pa.string()
 
@@ -110,7 +111,3 @@ def _type_of_integers(seen: list[int]) -> pa.DataType:
     if all(-(1 << 63) <= value < 1 << 63 for value in seen):
         return pa.int64()
     return pa.decimal128(MAX_DIGITS, 0) if all(abs(value) < 10**MAX_DIGITS for value in seen) else pa.string()
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(types.is_integer(kind) or types.is_floating(kind))

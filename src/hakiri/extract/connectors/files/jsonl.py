@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
@@ -11,8 +12,6 @@ from hakiri.extract.connectors.files.lines import Line
 
 MAX_DEPTH = 100
 """Objects and lists within each other; Spark and Arrow take a few hundred."""
-MAX_DIGITS = 1_000
-"""Of a number, also where its exponent stands for them."""
 
 
 class Entry(NamedTuple):
@@ -36,55 +35,47 @@ def _entry(line: Line, text: bytes) -> Entry:
     if line.is_cut:
         return Entry(line.number, text, {}, "is longer than a line may be")
     try:
-        value = json.loads(
-            text.decode(),
-            parse_float=_fraction,
-            parse_int=_whole,
-            parse_constant=_no_constant,
-            object_pairs_hook=_distinct,
-        )
-        _require_plain(value)
+        value = _JSON.decode(text.decode())
+        if _may_be_odd(text):
+            _require_plain(value)
     except UnicodeDecodeError:
         return Entry(line.number, text, {}, "is not UTF-8")
     except json.JSONDecodeError as cause:
         return Entry(line.number, text, {}, f"is not JSON: {cause.msg} at character {cause.colno}")
     except RecursionError:
-        return Entry(line.number, text, {}, "is nested too deeply")
-    except ValueError as cause:
+        return Entry(line.number, text, {}, f"is nested more than {MAX_DEPTH} levels deep")
+    except _Refused as cause:
         return Entry(line.number, text, {}, str(cause))
+    except (ArithmeticError, ValueError):
+        return Entry(line.number, text, {}, _TOO_LONG)
     if not isinstance(value, dict):
         return Entry(line.number, text, {}, "is not an object")
+    if not value:
+        return Entry(line.number, text, {}, "is an object without members")
     return Entry(line.number, text, value)
 
 
-def _fraction(text: str) -> Decimal:
-    try:
-        number = Decimal(text)
-    except ArithmeticError:
-        raise ValueError(_TOO_LONG) from None
-    if abs(number.adjusted()) > MAX_DIGITS:
-        raise ValueError(_TOO_LONG)
-    return number
+class _Refused(ValueError):
+    """JSON that no table can hold; the text is the reason."""
 
 
-def _whole(text: str) -> int:
-    if len(text) > MAX_DIGITS:
-        raise ValueError(_TOO_LONG)
-    return int(text)
+_TOO_LONG = f"has a number of more than {sys.int_info.default_max_str_digits} digits, or too large an exponent"
 
 
-_TOO_LONG = f"has a number of more than {MAX_DIGITS} digits"
+def _may_be_odd(text: bytes) -> bool:
+    """Whether the line can be nested too deeply, or name a key with half a character; most lines cannot."""
+    return b"\\ud" in text or b"\\uD" in text or text.count(b"[") + text.count(b"{") > MAX_DEPTH
 
 
 def _require_plain(value: Any) -> None:
-    """ValueError for what is nested deeper than any table is, or names a key that no column can have."""
+    """_Refused for what is nested deeper than any table is, or names a key that no column can have."""
     left = [(value, 1)]
     while left:
         one, depth = left.pop()
         if depth > MAX_DEPTH:
-            raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
+            raise _Refused(f"is nested more than {MAX_DEPTH} levels deep")
         if isinstance(one, dict) and not all(map(_is_text, one)):
-            raise ValueError("names a key that is not UTF-8")
+            raise _Refused("names a key that is not UTF-8")
         members = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
         left += [(member, depth + 1) for member in members if isinstance(member, dict | list)]
 
@@ -95,11 +86,14 @@ def _is_text(key: str) -> bool:
 
 
 def _no_constant(_name: str) -> NoReturn:
-    raise ValueError("is not JSON: NaN and Infinity are no numbers there")
+    raise _Refused("is not JSON: NaN and Infinity are no numbers there")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("names a key twice")
+        raise _Refused("names a key twice")
     return members
+
+
+_JSON = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_distinct)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
+from typing import Any
+
 import pyarrow as pa
-from pyarrow import types
+import pyarrow.compute as pc
+from pyarrow import parquet, types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
 
@@ -25,6 +30,48 @@ _CLOSEST = {
     pa.date32(): pa.date32(),
     pa.date64(): pa.date32(),
 }
+
+
+def open_parquet(opened: Any, *, int96_unit: str = "us") -> parquet.ParquetFile:
+    """The file, its checksums verified as its pages are read. Raises ArrowInvalid where it names a column twice."""
+    file = parquet.ParquetFile(opened, page_checksum_verification=True, coerce_int96_timestamp_unit=int96_unit)
+    names = file.schema_arrow.names
+    if len(set(names)) < len(names):
+        raise pa.ArrowInvalid("a column is named twice")
+    return file
+
+
+def batches(opened: Any, names: list[str], rows: int) -> Iterator[tuple[pa.RecordBatch, dict[str, set[int]]]]:
+    """Some rows at a time, and for each column of Int96 the rows whose time has digits below the microsecond.
+
+    As nanoseconds, a time before 1677 or after 2262 wraps around, and what lies between it and the microseconds is
+    still the digits that they lack.
+    """
+    coarse, fine = open_parquet(opened), open_parquet(opened, int96_unit="ns")
+    int96 = [name for name in names if coarse.schema_arrow.field(name) != fine.schema_arrow.field(name)]
+    found = coarse.iter_batches(batch_size=rows, columns=names, use_threads=False)
+    if not int96:
+        yield from zip(found, repeat({}), strict=False)
+        return
+    exactly = fine.iter_batches(batch_size=rows, columns=int96, use_threads=False)
+    for batch, exact in zip(found, exactly, strict=True):
+        yield batch, {name: _cut(batch.column(name), exact.column(name)) for name in int96}
+
+
+def _cut(coarse: pa.Array, fine: pa.Array) -> set[int]:
+    """The rows in which the one lacks digits of the other."""
+    if coarse.type == fine.type:
+        return set()
+    if types.is_timestamp(coarse.type):
+        digits = pc.subtract(fine.cast(pa.int64()), pc.multiply(coarse.cast(pa.int64()), 1_000))
+        return set(pc.indices_nonzero(digits).to_pylist())
+    if types.is_struct(coarse.type):
+        members = range(coarse.type.num_fields)
+        return set().union(*(_cut(pc.struct_field(coarse, [at]), pc.struct_field(fine, [at])) for at in members))
+    if types.is_map(coarse.type):
+        return _cut(*(one.cast(pa.list_(pa.struct(list(one.type.field(0).type)))) for one in (coarse, fine)))
+    owners = pc.list_parent_indices(coarse).to_pylist()
+    return {owners[place] for place in _cut(coarse.flatten(), fine.flatten())}
 
 
 def lakehouse_type(kind: pa.DataType) -> pa.DataType:

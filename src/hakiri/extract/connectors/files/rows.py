@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Any
 
 import pyarrow as pa
-from pyarrow import parquet
 
-from hakiri.errors import BadValue
+from hakiri.errors import BadValue, NoColumnFound
 from hakiri.extract.connectors.files import FilesConfig
 from hakiri.extract.connectors.files.csv import CsvDialect, Record, blocks, parse, records
 from hakiri.extract.connectors.files.infer import grown_by, settled, type_of_texts, type_of_values
 from hakiri.extract.connectors.files.jsonl import Entry, entries
-from hakiri.extract.connectors.files.lines import Stream, lines
-from hakiri.extract.connectors.files.parquet import lakehouse_type
+from hakiri.extract.connectors.files.lines import lines
+from hakiri.extract.connectors.files.parquet import batches, lakehouse_type, open_parquet
 from hakiri.extract.connectors.files.store import NAME
+from hakiri.extract.connectors.files.surveyed import Front
 from hakiri.extract.connectors.fit import Fitted, fit_array, fit_values, json_text
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
 from hakiri.model.grown import grown
@@ -29,13 +30,21 @@ class Wanted:
     fields: pa.Schema
     or_more: bool
     origin: str
+    table: str
+
+    def require_one_of(self, names: Iterable[str]) -> None:
+        """Raise NoColumnFound if the file has columns, and none of them is wanted."""
+        header, known = tuple(names), tuple(self.fields.names)
+        if header and known and not set(header) & set(known):
+            raise NoColumnFound(connector=NAME, table=self.table, file=self.origin, header=header, known=known)
 
 
-def csv_rows(stream: Stream, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def csv_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """The rows of a CSV file."""
     dialect = _dialect(config)
     found = records(lines(stream, config.encoding, config.max_line_bytes), dialect)
     names, found = _header(found, config, dialect, wanted)
+    wanted.require_one_of(names)
     types = {field.name: field.type for field in wanted.fields}
     for block in blocks(found):
         columns, places, faults = parse(block, len(names), dialect)
@@ -50,13 +59,17 @@ def csv_rows(stream: Stream, config: FilesConfig, wanted: Wanted) -> Iterator[pa
             yield from _batches(wanted, fitted, part, places, [shown.get(place, b"") for place in places[part]])
 
 
-def jsonl_rows(stream: Stream, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """The rows of a file of JSON lines."""
     types = {field.name: field.type for field in wanted.fields}
     found = entries(lines(stream, config.encoding, config.max_line_bytes))
+    strange: dict[str, None] | None = None if wanted.or_more else {}  # its keys, as long as none of them is wanted
     while block := _some(found, config.batch_rows):
         yield from _quarantined(wanted, ((one.line, one.fault, one.text) for one in block if one.fault))
         good = [one for one in block if one.fault is None]
+        if strange is not None:
+            strange |= dict.fromkeys(name for one in good for name in one.value)
+            strange = None if strange.keys() & types.keys() else strange
         if wanted.or_more:
             types = {name: grown_by(kind, (one.value.get(name) for one in good)) for name, kind in types.items()}
             names = dict.fromkeys(name for one in good for name in one.value if name not in types)
@@ -64,40 +77,59 @@ def jsonl_rows(stream: Stream, config: FilesConfig, wanted: Wanted) -> Iterator[
         fitted = {name: fit_values([one.value.get(name) for one in good], kind) for name, kind in types.items()}
         places = [one.line for one in good]
         yield from _batches(wanted, fitted, slice(0, len(good)), places, [one.text for one in good])
+    wanted.require_one_of(strange or ())
 
 
-def parquet_rows(opened: parquet.ParquetFile, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def parquet_rows(opened: Any, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """The rows of a Parquet file."""
     types = {field.name: field.type for field in wanted.fields}
-    own = opened.schema_arrow
+    own = open_parquet(opened).schema_arrow
+    wanted.require_one_of(own.names)
     if wanted.or_more:
         types |= {field.name: _grown(types.get(field.name), lakehouse_type(field.type)) for field in own}
     names = [name for name in types if name in own.names]
     row = 1
-    for batch in opened.iter_batches(batch_size=config.batch_rows, columns=names, use_threads=False):
-        fitted = {name: fit_array(batch.column(name), types[name]) for name in names}
-        raw = [json_text(one).encode() for one in batch.to_pylist()] if _has_misfits(fitted) else []
+    for batch, cut in batches(opened, names, config.batch_rows):
+        fitted = {name: _marked(fit_array(batch.column(name), types[name]), cut.get(name, ())) for name in names}
+        raw = _shown_rows(batch) if _has_misfits(fitted) else []
         places = range(row, row + batch.num_rows)
         yield from _batches(wanted, fitted, slice(0, batch.num_rows), places, raw)
         row += batch.num_rows
+
+
+def _marked(fitted: Fitted, cut: Iterable[int]) -> Fitted:
+    reason = f"cannot be read as {fitted.array.type}"
+    return Fitted(fitted.array, {**dict.fromkeys(cut, reason), **fitted.misfits})
+
+
+def _shown_rows(batch: pa.RecordBatch) -> list[bytes]:
+    """Each row as JSON. What Python has no value for, as the year 20000, is shown as Arrow writes it."""
+    columns = {name: _shown_values(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+    return [json_text(dict(zip(columns, row, strict=True))).encode() for row in zip(*columns.values(), strict=True)]
+
+
+def _shown_values(column: pa.Array) -> list[Any]:
+    try:
+        return list(column.to_pylist())
+    except (ArithmeticError, ValueError):
+        return [" ".join(column.slice(place, 1).to_string().split()) for place in range(len(column))]
 
 
 def _grown(kind: pa.DataType | None, own: pa.DataType) -> pa.DataType:
     return own if kind is None else grown(kind, own)
 
 
-def csv_schema(stream: Stream, config: FilesConfig, asked: Sequence[str], origin: str, rows: int) -> pa.Schema:
+def csv_schema(stream: Front, config: FilesConfig, wanted: Wanted, rows: int) -> pa.Schema:
     """The columns of a CSV file, their types from its first rows."""
     dialect = _dialect(config)
     found = records(lines(stream, config.encoding, config.max_line_bytes), dialect)
-    wanted = Wanted(pa.schema([(name, pa.string()) for name in asked]), or_more=True, origin=origin)
     names, found = _header(found, config, dialect, wanted)
     sample = parse(list(islice(found, rows)), len(names), dialect)
     texts = [fit_array(column, pa.string()).array for column in sample.columns]
     return pa.schema([(name, type_of_texts(column)) for name, column in zip(names, texts, strict=True)])
 
 
-def jsonl_schema(stream: Stream, config: FilesConfig, rows: int) -> pa.Schema:
+def jsonl_schema(stream: Front, config: FilesConfig, rows: int) -> pa.Schema:
     """The keys of a file of JSON lines, their types from its first rows."""
     found = entries(lines(stream, config.encoding, config.max_line_bytes))
     sample = [one.value for one in islice(found, rows) if one.fault is None]
@@ -105,9 +137,9 @@ def jsonl_schema(stream: Stream, config: FilesConfig, rows: int) -> pa.Schema:
     return pa.schema([(name, type_of_values(value.get(name) for value in sample)) for name in names])
 
 
-def parquet_schema(opened: parquet.ParquetFile) -> pa.Schema:
+def parquet_schema(opened: Any) -> pa.Schema:
     """The columns of a Parquet file."""
-    return pa.schema([(field.name, lakehouse_type(field.type)) for field in opened.schema_arrow])
+    return pa.schema([(field.name, lakehouse_type(field.type)) for field in open_parquet(opened).schema_arrow])
 
 
 def _dialect(config: FilesConfig) -> CsvDialect:
@@ -127,9 +159,8 @@ def _header(
     else:
         return [], iter(passed)
     if not config.header:
-        declared = list(wanted.fields.names)
-        names = declared if len(declared) == len(fields) else [f"column_{index + 1}" for index in range(len(fields))]
-        return names, chain(passed, [first], found)
+        declared = [] if wanted.or_more else wanted.fields.names
+        return _names_by_place(declared, len(fields)), chain(passed, [first], found)
     try:
         names = [(field or b"").decode() for field in fields]
     except UnicodeDecodeError as cause:
@@ -137,6 +168,12 @@ def _header(
     if len(set(names)) < len(names) or "" in names:
         raise BadValue(connector=NAME, reason="its header does not name each column once", where=wanted.origin)
     return names, found
+
+
+def _names_by_place(declared: list[str], width: int) -> list[str]:
+    """The names of the fields of a file without a header. A line of another width than the declared is quarantined."""
+    numbered = [f"column_{index + 1}" for index in range(width)]
+    return declared if len(declared) == width or (declared and not set(declared) & set(numbered)) else numbered
 
 
 def _fields_of(first: Record, dialect: CsvDialect, origin: str) -> list[bytes | None]:

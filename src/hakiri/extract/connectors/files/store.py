@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,6 +16,7 @@ from pyarrow import fs
 from hakiri.errors import (
     BadConfig,
     BadValue,
+    FileChanged,
     RateLimited,
     SourceError,
     SourceFailed,
@@ -24,6 +26,7 @@ from hakiri.errors import (
     TableMissing,
 )
 from hakiri.extract.connectors.files import FilesConfig, Format
+from hakiri.extract.connectors.files.surveyed import TAIL_BYTES, Front, Stamp, digest, surveyed_size
 from hakiri.model.span import OneFile
 from hakiri.model.table import SourceTable
 from hakiri.spec.faults import guess
@@ -33,21 +36,24 @@ NAME = "files"
 _SUFFIXES: dict[str, Format] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 _HIDDEN = re.compile(r"(^|/)[._]")
+_NEWEST = 64
+"""Of so many files the last bytes are surveyed: one that is being written to is among those changed last."""
+_HEADS = 16
+"""So many objects are asked for their ETag at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file of a table."""
+    """A file of a table, and how much of it is to be read."""
 
     path: str
     size: int
-    version: str
     format: Format
     compression: str | None
-
-    @property
-    def span(self) -> OneFile:
-        return OneFile(self.path, self.version)
+    stamp: Stamp | None = None
+    """What the file was when that was decided."""
+    tail: str = ""
+    """A digest of the last bytes of that, where the file may grow."""
 
 
 class Store:
@@ -61,18 +67,76 @@ class Store:
         """The files of a table, by path. Raises TableMissing where there are none."""
         pattern = _pattern(self._config.pattern, table.name)
         listed = self._listed()
-        found = [self._found(info, path) for path, info in sorted(listed.items()) if pattern.fullmatch(path)]
+        found = [self._found(path, info.size) for path, info in sorted(listed.items()) if pattern.fullmatch(path)]
         if not found:
             names = [path.split("/")[0].split(".")[0] for path in listed]
             raise TableMissing(connector=NAME, table=table.name, guess=guess(table.name, names))
         return found
 
+    def survey(self, table: SourceTable) -> list[tuple[Found, OneFile]]:
+        """The files of a table with the span that each is read by. Raises TableMissing where there are none."""
+        stamped = self._stamped(self.files(table))
+        growing = [one for one in stamped if self._may_grow(one)]
+        newest = sorted(growing, key=lambda one: one.stamp.mtime_ns if one.stamp else 0)[-_NEWEST:]
+        tails = {one.path: self._tail(one.path, one.size) for one in newest}
+        versions = ((one, one.stamp.version if one.stamp else "") for one in stamped)
+        return [(one, OneFile(one.path, version, tails.get(one.path, ""))) for one, version in versions]
+
     def same(self, span: OneFile, table: SourceTable) -> Found:
-        """The file of a span. Raises SourceMoved if it is no longer that file."""
-        info = self._system.get_file_info(f"{self._root}/{span.path}")
-        if info.type is not fs.FileType.File or _version(info) != span.version:
-            raise SourceMoved(connector=NAME, table=table.name, reason=f"{span.path} is gone or has changed")
-        return self._found(info, span.path)
+        """The file of a span, up to the size that was surveyed. Raises SourceMoved if it is no longer that file."""
+        size = surveyed_size(span.version)
+        found = self._found(span.path, size)
+        now = before = self._now(found)
+        tail = ""
+        if self._may_grow(found):
+            tail = self._tail(span.path, size)
+            now = self._now(found)  # the same as before, or the tail may be that of another file
+        if now is None or now.stamp is None:
+            raise SourceMoved(connector=NAME, table=table.name, reason=f"{span.path} is gone")
+        is_surveyed = now.stamp.version == span.version and now == before
+        if is_surveyed or (tail and tail == span.tail and now.size > size):
+            return replace(now, size=size, tail=tail)
+        raise SourceMoved(connector=NAME, table=table.name, reason=f"{span.path} has changed")
+
+    @contextmanager
+    def surveyed(self, found: Found, table: SourceTable) -> Iterator[Any]:
+        """The file's surveyed bytes: a `Front` of text, else an Arrow file.
+
+        Raises FileChanged at the end, or in place of any other failure, if they are no longer the same.
+        """
+        stamp = found.stamp or self._stamp(found.path)
+        if found.stamp is None:
+            found = replace(found, size=stamp.size)
+        if self._may_grow(found) and not found.tail:
+            found = replace(found, tail=self._tail(found.path, found.size))
+        with self.random(found) if found.format == "parquet" else self._front(found) as opened:
+            front = opened if isinstance(opened, Front) else None
+            try:
+                yield opened
+            except Exception as cause:
+                if not self._is_same(found, stamp):
+                    raise FileChanged(connector=NAME, table=table.name, file=found.path) from cause
+                raise
+            is_torn = front is not None and not front.is_whole
+            if is_torn or not self._is_same(found, stamp, front):
+                raise FileChanged(connector=NAME, table=table.name, file=found.path)
+
+    def _is_same(self, found: Found, stamp: Stamp, front: Front | None = None) -> bool:
+        """Whether the file is what it was, or has only grown since, behind a whole line."""
+        now = self._now(found)
+        if now is None or now.stamp is None or now.stamp == stamp:
+            return now is not None
+        has_grown = self._may_grow(found) and now.stamp.inode == stamp.inode and now.size > found.size
+        has_half_a_line = front is not None and front.took_last_line
+        return has_grown and not has_half_a_line and self._tail(found.path, found.size) == found.tail
+
+    @contextmanager
+    def _front(self, found: Found) -> Iterator[Front]:
+        def has_grown() -> bool:
+            return self._may_grow(found) and self._stamp(found.path).size > found.size
+
+        with self.stream(found) as stream:
+            yield Front(stream, None if found.compression else found.size, has_grown=has_grown)
 
     @contextmanager
     def stream(self, found: Found) -> Iterator[Any]:
@@ -97,7 +161,48 @@ class Store:
         files = {info.path[below:]: info for info in infos if info.type is fs.FileType.File}
         return {path: info for path, info in files.items() if not _HIDDEN.search(path)}
 
-    def _found(self, info: Any, path: str) -> Found:
+    @property
+    def _is_local(self) -> bool:
+        return isinstance(self._system, fs.LocalFileSystem)
+
+    def _may_grow(self, found: Found) -> bool:
+        """Whether the file, once it has grown, still begins with a whole file."""
+        return self._is_local and found.compression is None and found.format != "parquet"
+
+    def _stamped(self, found: list[Found]) -> list[Found]:
+        """The files as they are now; those that are gone are left out."""
+        with ThreadPoolExecutor(_HEADS) as pool:
+            now = map(self._now, found) if self._is_local else pool.map(self._now, found)
+            return [one for one in now if one is not None]
+
+    def _now(self, found: Found) -> Found | None:
+        try:
+            stamp = self._stamp(found.path)
+        except FileNotFoundError:
+            return None
+        return replace(found, size=stamp.size, stamp=stamp)
+
+    def _stamp(self, path: str) -> Stamp:
+        """What the file is now. Raises FileNotFoundError."""
+        whole = f"{self._root}/{path}"
+        if self._is_local:
+            told = Path(whole).stat()
+            return Stamp(told.st_size, told.st_mtime_ns, inode=told.st_ino)
+        with self._system.open_input_file(whole) as opened:
+            marks = {name.lower(): mark for name, mark in (opened.metadata() or {}).items()}
+            size = opened.size()
+        if etag := marks.get("etag"):
+            return Stamp(size, 0, etag=etag.decode().strip('"'))
+        return Stamp(size, self._system.get_file_info(whole).mtime_ns or 0)
+
+    def _tail(self, path: str, size: int) -> str:
+        """A digest of the last of the first bytes, as many as `size`; empty where there is no such file."""
+        start = max(0, size - TAIL_BYTES)
+        with suppress(FileNotFoundError), self._system.open_input_file(f"{self._root}/{path}") as opened:
+            return digest(opened.read_at(size - start, start))
+        return ""
+
+    def _found(self, path: str, size: int) -> Found:
         stem, dot, last = path.rpartition(".")
         compression = _COMPRESSED.get(dot + last)
         suffix = Path(stem if compression else path).suffix
@@ -106,7 +211,7 @@ class Store:
             known = ", ".join(get_args(Format))
             reason = f"cannot be told for {path} from its name; write one of {known}, or narrow `pattern`"
             raise BadConfig(connector=NAME, key="format", reason=reason)
-        return Found(path, info.size, _version(info), told, compression)
+        return Found(path, size, told, compression)
 
 
 def classified(failure: Exception, table: SourceTable, where: str | None = None) -> SourceError:
@@ -124,16 +229,27 @@ def classified(failure: Exception, table: SourceTable, where: str | None = None)
         return RateLimited(connector=NAME, table=name)
     if _AWAY.search(text):
         return SourceUnreachable(connector=NAME, table=name, reason="the object store does not answer")
-    if _DAMAGED.search(text) or isinstance(failure, pa.ArrowException):
-        return BadValue(connector=NAME, table=name, reason="the file is damaged", where=where)
-    return SourceFailed(connector=NAME, table=name, reason=type(failure).__name__)
+    is_known = isinstance(failure, OSError | pa.ArrowException)
+    words = " ".join(text.split("\n")[0].split())[:_WORDS] if is_known and text else type(failure).__name__
+    if isinstance(failure, pa.ArrowException) or _is_of_the_file(failure, text):
+        reason = f"the file is {'encrypted' if _ENCRYPTED.search(text) else 'damaged'}: {words}"
+        return BadValue(connector=NAME, table=name, reason=reason, where=where, advice=MEND)
+    return SourceFailed(connector=NAME, table=name, reason=f"{where}: {words}" if where else words)
+
+
+def _is_of_the_file(failure: Exception, text: str) -> bool:
+    """Whether Arrow failed at what it read: the system it reads from has a number for each of its failures."""
+    return isinstance(failure, OSError) and failure.errno is None and not _REMOTE.search(text)
 
 
 # Object stores say what happened in the text alone.
 _REFUSED = re.compile(r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE|UNRECOGNIZED_CLIENT|INVALID_CLIENT_TOKEN")
 _SLOWED = re.compile(r"SLOW_DOWN|THROTTLING|TOO_MANY_REQUESTS")
 _AWAY = re.compile(r"NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|INTERNAL_FAILURE")
-_DAMAGED = re.compile(r"ompressed stream|inflate|ZSTD", re.IGNORECASE)
+_REMOTE = re.compile(r"AWS Error|google::cloud|curl|HTTP|azure", re.IGNORECASE)
+_ENCRYPTED = re.compile(r"decrypt|encrypt", re.IGNORECASE)
+_WORDS = 200
+MEND = "put a whole file in its place, or take it out of the folder"
 
 
 def _file_system(config: FilesConfig) -> tuple[Any, str]:
@@ -170,7 +286,3 @@ def _pattern(pattern: str | None, table: str) -> re.Pattern[str]:
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
 _MEANING = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def _version(info: Any) -> str:
-    return f"{info.size}-{info.mtime_ns}"

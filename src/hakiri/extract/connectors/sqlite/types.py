@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, sorts_otherwise
+from hakiri.extract.connectors.exact import is_number
 from hakiri.extract.connectors.fit import Fitted, fit_values
 from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
@@ -92,13 +93,9 @@ def why_unordered(declared: str, kind: pa.DataType) -> str:
     """Why values of a column declared so sort otherwise than what they land as; empty where they sort alike."""
     own = declared_type(declared)
     is_text = own is not None and types.is_string(own) and not _DECIMAL.match(declared.upper())
-    is_number = own is not None and not is_text and not types.is_binary(own) and not is_temporal(own)
-    is_other = (is_text and _is_number(kind)) or (is_number and types.is_string(kind))
+    is_numeric = own is not None and not is_text and not types.is_binary(own) and not is_temporal(own)
+    is_other = (is_text and is_number(kind)) or (is_numeric and types.is_string(kind))
     return sorts_otherwise(declared, kind) if is_other else ""
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def to_sqlite(value: KeyValue, kind: pa.DataType) -> int | float | str | bytes:
