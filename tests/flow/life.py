@@ -10,7 +10,7 @@ import json
 import random
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -130,10 +130,7 @@ class Database:
     table: str = field(default_factory=lambda: f"life_{uuid4().hex[:8]}")
 
     def __post_init__(self) -> None:
-        self.columns = dict.fromkeys(TYPES)
-        key = " PRIMARY KEY" if self.kind.has_key else ""
-        columns = ", ".join(f"{name} {one}{key if name == 'id' else ''}" for name, one in TYPES.items())
-        self._run(f"CREATE TABLE {self.table} ({columns})")
+        self._make(TYPES)
 
     def rows(self) -> list[Row]:
         with self._opened() as connection:
@@ -145,6 +142,12 @@ class Database:
         marks = ", ".join([self._mark] * len(names))
         statement = f"INSERT INTO {self.table} ({', '.join(names)}) VALUES ({marks})"
         self._run(*((statement, [self._value(row[name]) for name in names]) for row in rows))
+
+    def remake(self, rows: Sequence[Row]) -> None:
+        """Put another table in the place of this one, with the columns of these rows."""
+        self._run(f"DROP TABLE {self.table}")
+        self._make({name: TYPES.get(name, "text") for name in rows[0]})
+        self.insert(rows)
 
     def change(self, key: int, row: Row) -> None:
         updates = ", ".join(f"{name} = {self._mark}" for name in row)
@@ -171,6 +174,12 @@ class Database:
     def manifest(self, kind: Kind) -> str:
         address = 'url = "${secret:LIFE_DSN}"' if self.url else 'path = "life.sqlite"'
         return _manifest(kind, kind.source, address, f'name = "{self.table}"')
+
+    def _make(self, types: Mapping[str, str]) -> None:
+        self.columns: dict[str, Any] = dict.fromkeys(types)
+        key = " PRIMARY KEY" if self.kind.has_key else ""
+        columns = ", ".join(f"{name} {one}{key if name == 'id' else ''}" for name, one in types.items())
+        self._run(f"CREATE TABLE {self.table} ({columns})")
 
     @property
     def _mark(self) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from flow.life import Kind, Life, history, kinds, seeded, shortened
+from flow.life import Kind, Life, history, kinds, landed, seeded, shortened
+from flow.shape_table import KINDS, SHAPES, life_of, promised
 from flow.stand import Stand
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
@@ -32,6 +33,29 @@ def test_every_kind_of_table_is_what_its_mode_promises(
     make_stand: MakeStand, postgres_url: str, kind: Kind, seed: int
 ) -> None:
     Life(kind, make_stand({}), postgres_url).live(history(seeded(f"{kind} {seed}"), rounds=12))
+
+
+SHAPED = [(kind, shape) for kind in KINDS for shape in SHAPES]
+SOME_SHAPED = [(kind, shape) for place, (kind, shape) in enumerate(SHAPED) if place % 7 == 0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [
+        pytest.param(kind, shape, marks=() if (kind, shape) in SOME_SHAPED else pytest.mark.exhaustive)
+        for kind, shape in SHAPED
+    ],
+)
+def test_a_source_that_changes_its_shape_leaves_what_the_page_says(
+    make_stand: MakeStand, kind: str, shape: str
+) -> None:
+    life = Life(KINDS[kind], make_stand({}))
+    for rows in life_of(SHAPES[shape]):
+        life.source.remake(rows)
+        assert life.stand.apply()["life"].errors == ()
+    assert sorted(landed(life.stand, life.source.table), key=lambda row: row["id"]) == promised(
+        KINDS[kind], SHAPES[shape]
+    )
 
 
 def test_a_history_that_fails_is_cut_down_to_the_steps_it_fails_by() -> None:
