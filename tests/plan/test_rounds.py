@@ -168,6 +168,19 @@ def test_a_cursor_moves_when_the_last_chunk_of_its_round_lands() -> None:
     assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(first), "") == to_text(StoredCursor(19, SEEN))
 
 
+def test_a_cursor_does_not_go_back_when_its_source_loses_the_newest_rows() -> None:
+    first = one_round(survey_of(rows_of([1, 2, 3])))
+    known = [state_of(chunk, ChunkStatus.DONE) for chunk in first]
+    for value, expected in ((9, 9), (2, 3)):
+        current = to_text(StoredCursor(value, SEEN))
+        after = cursor_after(CursorKind.MONOTONIC, known, landed_keys(first), current)
+        assert after == to_text(StoredCursor(expected, SEEN))
+    anew = one_round(survey_of(rows_of([1, 2, 3])), is_full_refresh=True)
+    known = [state_of(chunk, ChunkStatus.DONE) for chunk in anew]
+    current = to_text(StoredCursor(9, SEEN))
+    assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(anew), current) == to_text(StoredCursor(3, SEEN))
+
+
 def test_a_cursor_is_where_the_source_stood_before_the_first_read() -> None:
     first = one_round(survey_of(rows_of([1, 2, 3])))
     assert from_json(first[0].predicate).reach == 3

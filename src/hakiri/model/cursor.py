@@ -89,6 +89,14 @@ class StoredCursor:
     """None for the token of a page, and for what releases before this one have stored."""
 
 
+def is_beyond(one: StoredCursor, other: StoredCursor) -> bool:
+    """Whether one cursor lies farther on than another of the same column; false where they have no order."""
+    try:
+        return one.column == other.column and bool(one.value > other.value)  # type: ignore[operator]
+    except TypeError:  # of two kinds, which is told elsewhere
+        return False
+
+
 def shown(value: KeyValue) -> str:
     """The value as a person reads it."""
     return to_plain(value)[1]

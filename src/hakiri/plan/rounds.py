@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus
-from hakiri.model.cursor import StoredCursor, to_text
+from hakiri.model.cursor import StoredCursor, from_text, is_beyond, to_text
 from hakiri.model.source import CursorKind
 from hakiri.plan.reading import from_json
 
@@ -100,7 +100,7 @@ def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozense
 
     It moves when the last chunk of a round lands, never before: to where the source stood when the round was planned,
     or, for page tokens, to the token the chunk's seal brought. Until then, and for a round that brings no cursor, it
-    stays. `landed` includes the chunks of the landing in question. A repeat gives the same.
+    stays; so it does where the source has lost the rows that it came by, unless all of it was read anew. `landed` includes the chunks of the landing in question. A repeat gives the same.
     """
     history = History.of(known, landed)
     last = [state for state in history.chunks if round_of(state.chunk.key.chunk) == history.last_round]
@@ -113,4 +113,6 @@ def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozense
     if reading.reach is None:
         # A table that was read anew and found empty begins anew, too.
         return "" if reading.replaces else current
-    return to_text(StoredCursor(reading.reach, reading.column))
+    reached = StoredCursor(reading.reach, reading.column)
+    is_back = current and not reading.replaces and is_beyond(from_text(current), reached)
+    return current if is_back else to_text(reached)
