@@ -326,6 +326,7 @@ TOO_LONG = "has a number of more than 4300 digits, or too large an exponent"
     ("line", "reason"),
     [
         (b'{"a": 1', "is not JSON: Expecting ',' delimiter at character 8"),
+        (b'{"a": 1, "b', "is not JSON: Unterminated string starting at character 10"),
         (b"[1]", "is not an object"),
         (b'{"a": NaN}', "is not JSON: NaN and Infinity are no numbers there"),
         (b'{"a": 1, "a": 2}', "names a key twice"),

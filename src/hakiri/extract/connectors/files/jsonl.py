@@ -41,7 +41,7 @@ def _entry(line: Line, text: bytes) -> Entry:
     except UnicodeDecodeError:
         return Entry(line.number, text, {}, "is not UTF-8")
     except json.JSONDecodeError as cause:
-        return Entry(line.number, text, {}, f"is not JSON: {cause.msg} at character {cause.colno}")
+        return Entry(line.number, text, {}, f"is not JSON: {cause.msg.removesuffix(' at')} at character {cause.colno}")
     except RecursionError:
         return Entry(line.number, text, {}, f"is nested more than {MAX_DEPTH} levels deep")
     except _Refused as cause:
