@@ -100,7 +100,8 @@ def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozense
 
     It moves when the last chunk of a round lands, never before: to where the source stood when the round was planned,
     or, for page tokens, to the token the chunk's seal brought. Until then, and for a round that brings no cursor, it
-    stays; so it does where the source has lost the rows that it came by, unless all of it was read anew. `landed` includes the chunks of the landing in question. A repeat gives the same.
+    stays; so it does where the source has lost the rows that it came by, unless all of it was read anew. `landed`
+    includes the chunks of the landing in question. A repeat gives the same.
     """
     history = History.of(known, landed)
     last = [state for state in history.chunks if round_of(state.chunk.key.chunk) == history.last_round]

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, sorts_otherwise
@@ -61,7 +62,16 @@ def fit_column(values: Sequence[Any], kind: pa.DataType) -> Fitted:
     """Stored values as a column of this type; 0 and 1 are SQLite's booleans."""
     if types.is_boolean(kind):
         values = [bool(value) if type(value) is int and value in (0, 1) else value for value in values]
-    return fit_values(values, kind)
+    fitted = fit_values(values, kind)
+    return _within_years(fitted) if types.is_timestamp(kind) else fitted
+
+
+def _within_years(fitted: Fitted) -> Fitted:
+    """Set aside the times that their zone moves out of the years that every reader of a table has."""
+    counts = fitted.array.view(pa.int64())
+    is_outside = pc.or_(pc.less(counts, _FIRST), pc.greater(counts, _LAST))
+    outside = dict.fromkeys(pc.indices_nonzero(is_outside).to_pylist(), "lies outside the years 1 to 9999")
+    return Fitted(fitted.array, {**fitted.misfits, **outside}) if outside else fitted
 
 
 def is_temporal(kind: pa.DataType) -> bool:
@@ -134,3 +144,6 @@ def _microseconds(moment: datetime) -> int:
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     passed = aware - _EPOCH
     return (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds
+
+
+_FIRST, _LAST = (_microseconds(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
