@@ -177,3 +177,23 @@ def _row(random: Random, *, is_wrapped: bool) -> Row:
         "tags": [random.choice("abc")] * random.randint(0, 2),
     }
     return {name: None if name != "id" and random.random() < 0.2 else value for name, value in row.items()}
+
+
+def damaged(random: Random, value: Any) -> Any:
+    """A message with some of its parts exchanged for others that do not belong there."""
+    if random.random() < 0.1:
+        return random.choice(_STRANGE)
+    match value:
+        case dict():
+            return {name: damaged(random, one) for name, one in value.items()}
+        case list():
+            return [damaged(random, one) for one in value]
+        case _:
+            return value
+
+
+_STRANGE: tuple[Any, ...] = (
+    *(None, True, 0, -1, 1.5, 10**30, "", "null", "x", "AQ==", "struct", "int64", PLACEHOLDER),
+    *([], {}, [1], {"lsn": "x"}, {"type": "struct"}, {"type": []}, {"fields": 1}, {"scale": "x"}, {"op": "u"}),
+    *(f"{KAFKA}.Decimal", f"{TIME}.Date"),
+)

@@ -23,6 +23,7 @@ from extract.debezium import (
     KAFKA,
     TIME,
     TYPES,
+    damaged,
     encoded,
     envelope,
     number,
@@ -258,6 +259,7 @@ def test_a_binlog_orders_by_the_number_of_its_file() -> None:
         (ENVELOPES.set(3, pa.field("source", pa.struct([("ts_ms", pa.int64())]))), "neither `lsn` nor"),
         (pa.schema([(name, pa.string()) for name in ENVELOPES.names]), "declare them under `columns`"),
         (ENVELOPES.set(1, pa.field("after", pa.struct([("key", pa.int64())]))).remove(0), "no column `id`"),
+        (ENVELOPES.set(1, pa.field("after", pa.struct([("id", ROW)]))).remove(0), "`id` is struct.* no order"),
     ],
 )
 def test_what_is_no_envelope_is_told_before_anything_is_read(schema: pa.Schema, why: str) -> None:
@@ -532,6 +534,24 @@ def test_random_feeds_tell_what_their_sources_did(tmp_path: Path, columns: Any, 
         ]
         wanted = [(lsn, op, dict.fromkeys(TYPES) | one, lacks) for lsn, op, one, lacks in told.changes]
         assert sorted(landed, key=_place) == sorted(wanted, key=_place)
+
+
+@pytest.mark.parametrize("feeds", [25, pytest.param(1_000, marks=pytest.mark.exhaustive)])
+def test_damaged_messages_are_counted_or_refused_with_a_reason(tmp_path: Path, feeds: int) -> None:
+    random = Random("damaged")  # noqa: S311 the same on every run
+    read = 0
+    for count in range(feeds):
+        lines = [json.loads(line) for line in random_feed(random, ("bare", "wrapped")).lines]
+        folder = file_of(tmp_path / str(count), *(damaged(random, line) for line in lines))
+        for columns in (DECLARED, ()):
+            try:
+                _, found = read_feed(folder, columns)
+            except ChangesUnfit:
+                continue
+            assert found.tally.is_balanced
+            assert found.tally.read == len(lines)
+            read += 1
+    assert read
 
 
 def _place(change: tuple[Any, ...]) -> tuple[int, str]:

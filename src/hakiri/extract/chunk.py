@@ -103,7 +103,7 @@ class _Conduct:
         content: Content | None,
     ) -> None:
         self._table = schema.name
-        self._key = schema.primary_key
+        self._key = feed.key if feed else schema.primary_key
         self._cursor = schema.table.cursor
         self._sink = sink
         self._provenance = provenance

@@ -51,6 +51,7 @@ _DECIMAL = f"{_KAFKA}.Decimal"
 _ANY_SCALE = "io.debezium.data.VariableScaleDecimal"
 _MAX_DIGITS = 38
 _MAX_BYTES = 1_000
+_MAX_DEPTH = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DIGITS = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _PLAIN = {
@@ -84,20 +85,20 @@ class ConnectType:
         return int(text) if re.fullmatch(r"-?[0-9]{1,4}", text) else None
 
 
-def connect_type(value: Any) -> ConnectType | None:
+def connect_type(value: Any, depth: int = 0) -> ConnectType | None:
     """The type that a schema, as JSON has it, describes; None where it describes none."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str) or depth > _MAX_DEPTH:
         return None
-    told = value.get("fields")
-    fields = [(one.get("field"), connect_type(one)) for one in told if isinstance(one, Mapping)] if told else []
-    parameters = value.get("parameters")
+    told, name, parameters = value.get("fields"), value.get("name"), value.get("parameters")
+    members = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    fields = [(one.get("field"), connect_type(one, depth + 1)) for one in members]
     items = value.get("items") if value["type"] == "array" else value.get("values")
     return ConnectType(
         type=value["type"],
-        name=value.get("name") or "",
-        parameters=tuple((name, str(one)) for name, one in parameters.items()) if parameters else (),
-        fields=tuple((name, kind) for name, kind in fields if isinstance(name, str) and kind is not None),
-        items=connect_type(items),
+        name=name if isinstance(name, str) else "",
+        parameters=tuple((own, str(one)) for own, one in parameters.items()) if isinstance(parameters, dict) else (),
+        fields=tuple((own, kind) for own, kind in fields if isinstance(own, str) and own and kind is not None),
+        items=connect_type(items, depth + 1),
     )
 
 
@@ -118,7 +119,7 @@ def arrow_kind(told: ConnectType) -> pa.DataType:
     if told.type == "map" and told.items:
         return pa.map_(pa.string(), arrow_kind(told.items))
     if told.type == "struct" and told.fields:
-        return pa.struct([(name, arrow_kind(kind)) for name, kind in told.fields])
+        return pa.struct([(name, arrow_kind(kind)) for name, kind in dict(told.fields).items()])
     return _PLAIN.get(told.type, pa.string())
 
 
@@ -133,13 +134,13 @@ def converter(told: ConnectType | None, kind: pa.DataType) -> Convert | None:
     return _undescribed(kind) if told is None else _described(told, kind)
 
 
-def unclear_decimals(values: Iterable[Any], told: ConnectType | None, kind: pa.DataType) -> set[int]:
-    """Where a text without a schema may be the digits of a decimal, or its bytes in base64.
+def unclear_decimals(values: Iterable[Any], kind: pa.DataType) -> set[int]:
+    """Where, of values without a schema, a text may be the digits of a decimal, or its bytes in base64.
 
     Debezium writes a point wherever a column's scale has one. Without a scale, digits are taken for what they look like
     unless another value of the column is plainly base64.
     """
-    if told is not None or not types.is_decimal(kind):
+    if not types.is_decimal(kind):
         return set()
     texts = {place: value for place, value in enumerate(values) if isinstance(value, str)}
     both = {place for place, text in texts.items() if text.isdigit() and len(text) % 4 == 0}
@@ -175,8 +176,8 @@ def _undescribed(kind: pa.DataType) -> Convert | None:
 
 def _decimal_kind(told: ConnectType) -> pa.DataType:
     scale, precision = told.number("scale") or 0, told.number("connect.decimal.precision") or _MAX_DIGITS
-    precision = max(precision, scale) if scale >= 0 else precision - scale
-    return pa.decimal128(precision, max(scale, 0)) if precision <= _MAX_DIGITS else pa.string()
+    precision = max(precision, scale, 1) if scale >= 0 else precision - scale
+    return pa.decimal128(precision, max(scale, 0)) if 0 < precision <= _MAX_DIGITS else pa.string()
 
 
 def _each(convert: Convert | None) -> Convert | None:

@@ -17,7 +17,7 @@ from pyarrow import types
 from hakiri.errors import ChangesUnfit
 from hakiri.extract.changes.messages import ENVELOPE, PAYLOAD, Column, Messages, Side, is_about_no_row
 from hakiri.extract.changes.told import UNAVAILABLE, Told, Unfit, words
-from hakiri.extract.connectors.files.infer import widened
+from hakiri.extract.connectors.files.infer import settled, widened
 from hakiri.model.change import Op
 from hakiri.spec.feed import BINLOG, LSN, position_column
 
@@ -107,8 +107,9 @@ def _kind(messages: Messages, before: Side, after: Side, envelopes: Envelopes) -
 
 def rows_kind(messages: Messages, before: Side, after: Side) -> pa.StructType:
     """The type of the rows as their schemas tell it, or as both sides show it."""
-    found = (messages.shown("before"), messages.shown("after"), before.plain_kind(), after.plain_kind())
-    shown = reduce(widened, (one for one in found if one is not None), pa.struct([]))
+    sides = {"before": before, "after": after}
+    found = (messages.shown(name) or side.shown_kind() for name, side in sides.items())
+    shown = settled(reduce(widened, (one for one in found if one is not None), pa.struct([])))
     told = reduce(widened, (*before.told_kinds(), *after.told_kinds()), pa.struct([]))
     return pa.struct(list({field.name: field for field in (*shown, *told)}.values()))
 

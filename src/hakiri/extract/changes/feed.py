@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import types
 
 from hakiri.errors import ChangesUnfit, ColumnReserved
 from hakiri.extract.changes.debezium import Envelopes, tell_envelopes
@@ -66,6 +67,8 @@ class Feed:
             if name not in told.rows:
                 reason = f"there is no column `{name}`"
                 raise ChangesUnfit(table=self.table, reason=reason, guess=guess(name, told.rows))
+            if types.is_nested(kind := told.rows[name].type):
+                raise ChangesUnfit(table=self.table, reason=f"`{name}` is {kind}, which has no order")
         for name in own:
             if name.casefold() in reserved:
                 raise ColumnReserved(table=self.table, column=name)

@@ -26,7 +26,7 @@ from hakiri.extract.changes.connect import (
     unclear_decimals,
 )
 from hakiri.extract.changes.placeholder import is_placeholder, placeholders
-from hakiri.extract.connectors.files.infer import settled, type_of_values
+from hakiri.extract.connectors.files.infer import type_of_values
 from hakiri.extract.connectors.fit import fit_array, fit_values
 
 SCHEMA = "schema"
@@ -71,11 +71,12 @@ class Side:
 
     def told_kinds(self) -> list[pa.StructType]:
         """The columns that the messages' schemas tell of."""
-        return [arrow_kind(one) for one in dict.fromkeys(self.types.values()) if one is not None and one.fields]
+        kinds = (arrow_kind(one) for one in dict.fromkeys(self.types.values()) if one is not None)
+        return [kind for kind in kinds if types.is_struct(kind)]
 
-    def plain_kind(self) -> pa.StructType | None:
-        """The columns that values without a schema show."""
-        kind = settled(type_of_values(one for place, one in self.objects.items() if self.types.get(place) is None))
+    def shown_kind(self) -> pa.StructType | None:
+        """The columns that values without a schema show, where the source has not typed them."""
+        kind = type_of_values(one for place, one in self.objects.items() if self.types.get(place) is None)
         return kind if types.is_struct(kind) else None
 
     def column(self, wanted: pa.Field) -> Column:
@@ -108,7 +109,7 @@ class Side:
         told = {place: one and one.field(wanted.name) for place, one in self.types.items()}
         converters = {one: converter(one, wanted.type) for one in {None, *told.values()}}
         bare = [None if told.get(place) else value for place, value in enumerate(values)]
-        reasons = dict.fromkeys(unclear_decimals(bare, None, wanted.type), UNCLEAR_DECIMAL)
+        reasons = dict.fromkeys(unclear_decimals(bare, wanted.type), UNCLEAR_DECIMAL)
         found: list[Any] = []
         for place, value in enumerate(values):
             convert = converters[told.get(place)]
@@ -141,7 +142,10 @@ class Messages:
 
     def text(self, name: str) -> pa.Array:
         """A member that is a text."""
-        own = self.batch.column(name).cast(pa.string()) if name in self.names else self._nulls(pa.string())
+        own = self._column(name)
+        if own is None or types.is_nested(own.type):
+            own = pa.nulls(self.batch.num_rows, pa.string())
+        own = own.cast(pa.string())
         if not self._payloads:
             return own
         found = own.to_pylist()
@@ -152,9 +156,9 @@ class Messages:
 
     def side(self, name: str) -> Side:
         """A member that is an object."""
-        own = self.batch.column(name) if name in self.names else None
+        own = self._column(name)
         array = own if own is not None and types.is_struct(own.type) else None
-        found = {} if own is None or array is not None else dict(enumerate(own.cast(pa.string()).to_pylist()))
+        found = {} if own is None or array is not None else dict(enumerate(own.to_pylist()))
         found |= {place: payload.get(name) for place, payload in self._payloads.items()}
         objects: dict[int, Object] = {}
         faults: dict[int, str] = {}
@@ -212,8 +216,8 @@ class Messages:
         found = enumerate(zip(*columns, strict=True))
         return [(place, pair) for place, pair in found if not ops[place] and pair != (None, None)]
 
-    def _nulls(self, kind: pa.DataType) -> pa.Array:
-        return pa.nulls(self.batch.num_rows, kind)
+    def _column(self, name: str) -> pa.Array | None:
+        return self.batch.column(name) if name in self.names else None
 
 
 _WRAPPER = (SCHEMA, PAYLOAD)

@@ -67,6 +67,13 @@ def fit_array(array: pa.Array, kind: pa.DataType) -> Fitted:
 
 def json_text(value: Any) -> str:
     """A value as JSON, its numbers digit by digit as they came."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        return _exact_text(value)
+
+
+def _exact_text(value: Any) -> str:
     match value:
         case Decimal():
             return str(value)
