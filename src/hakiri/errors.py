@@ -76,7 +76,8 @@ HakiriError
 │   ├── SourceMoved              HK409  the source is no longer what was surveyed
 │   ├── RequestWrong             HK410  a query the source does not understand
 │   ├── BadConfig                HK411  a key of `source.config`
-│   └── ConnectorUnusable        HK412  not installed, or broken
+│   ├── ConnectorUnusable        HK412  not installed, or broken
+│   └── SourceBehind             HK417  (retried) a replica that has not come as far as the survey
 ├── ContextError                 HK5xx  where tables live
 │   ├── NotWritable              HK501
 │   ├── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
@@ -1392,6 +1393,22 @@ class SourceMoved(SourceError):
 
     def help(self) -> str:
         return "run again: a new plan sees it as it is now"
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceBehind(SourceError):
+    """A server that does not show yet what the survey saw: a replica that lags."""
+
+    code = "HK417"
+    recovery = Recovery.RETRY
+    found: str
+    surveyed: str
+
+    def message(self) -> str:
+        return f"{self.subject()} was surveyed at {self.surveyed}, and the server that answers now is at {self.found}"
+
+    def help(self) -> str:
+        return "it is read once that server has caught up; name one server, not several replicas, in `source.config`"
 
 
 @dataclass(eq=False, kw_only=True)

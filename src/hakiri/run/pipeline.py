@@ -80,6 +80,8 @@ class Result:
     """Whether the pipeline's `max_chunks_per_tick` left work for the next run."""
     left_running: bool = False
     """Whether a task did not end when it was asked to; it ends with its session."""
+    notes: tuple[str, ...] = ()
+    """What is to be known of how chunks were read, though all is well."""
 
     @property
     def rows(self) -> int:
@@ -194,6 +196,7 @@ class Conduct:
     is_spent: bool = False
     """Whether the last look still found more to do."""
     left_running: bool = False
+    notes: list[str] = field(default_factory=list)
     quota: Quota | None = None
     landers: dict[str, TableLander] = field(default_factory=dict)
     refused: dict[str, HakiriError] = field(default_factory=dict)
@@ -225,6 +228,7 @@ class Conduct:
             errors=errors,
             is_tick_over=self.is_tick_over,
             left_running=self.left_running,
+            notes=tuple(self.notes),
         )
 
     def carry_out(self) -> None:
@@ -393,6 +397,7 @@ class Conduct:
             self.left_running |= work.left_running
             self.rows_read += work.rows_read
             self.bytes += work.bytes
+            self.notes += work.notes
         return work.saw_gone
 
     def _collect(self, landings: PipelineLandings) -> None:

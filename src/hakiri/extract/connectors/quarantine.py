@@ -20,6 +20,8 @@ class BatchKind(StrEnum):
     """Rows that do not fit the description; they count as read, and are in no other batch."""
     REMARKS = "remarks"
     """Cells that hold NULL, or less than was found, for want of a type; their rows are in another batch: no count."""
+    NOTES = "notes"
+    """What is to be known of the read as a whole, for the run's journal; no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ def fault_batch(kind: BatchKind, faults: Iterable[Fault]) -> pa.RecordBatch:
         "raw": [None if fault.raw is None else printable(fault.raw)[:RAW_LIMIT] for fault in listed],
     }
     return pa.RecordBatch.from_pydict(columns, schema=FAULTS.with_metadata({_KIND: kind.value.encode()}))
+
+
+def note_batch(origin: str, note: str) -> pa.RecordBatch:
+    """A sentence about the whole read."""
+    return fault_batch(BatchKind.NOTES, [Fault(origin=origin, position=0, reason=note)])
 
 
 def printable(text: str) -> str:
