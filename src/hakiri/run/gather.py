@@ -67,6 +67,8 @@ def gather(
         else table
         for table in facts.tables
     )
+    stood = {table.spec.name: table.survey.standing for table in tables if table.survey}
+    schemas = {name: replace(schema, standing=stood.get(name, "")) for name, schema in schemas.items()}
     return Gathered(replace(facts, tables=tables), schemas)
 
 

@@ -30,6 +30,7 @@ class EventKind(StrEnum):
     PHASE_MOVED = "phase_moved"  # before, after
     CHUNK_CLAIMED = "chunk_claimed"  # table, chunk, attempt
     CHUNK_STAGED = "chunk_staged"  # table, chunk, attempt, read, rows, the rest of Tally, bytes, seconds
+    CHUNK_NOTED = "chunk_noted"  # table, chunk, attempt, message: something about how it was read
     CHUNK_FAILED = "chunk_failed"  # table, chunk, attempt, status (waiting or failed), code, message, retry_in_seconds
     CHUNK_RELEASED = "chunk_released"  # table, chunk, attempt, reason: given back unharmed
     CHUNK_LOST = "chunk_lost"  # table, chunk, attempt: another worker has it

@@ -82,6 +82,8 @@ class Result:
     """Whether the pipeline's `max_chunks_per_tick` left work for the next run."""
     left_running: bool = False
     """Whether a task did not end when it was asked to; it ends with its session."""
+    notes: tuple[str, ...] = ()
+    """What is to be known of how chunks were read, though all is well."""
 
     @property
     def rows(self) -> int:
@@ -198,6 +200,7 @@ class Conduct:
     gone: set[str] = field(default_factory=set)
     """Tables of which the last look's plan named what was no longer there when it was to be read."""
     left_running: bool = False
+    notes: list[str] = field(default_factory=list)
     quota: Quota | None = None
     landers: dict[str, TableLander] = field(default_factory=dict)
     refused: dict[str, HakiriError] = field(default_factory=dict)
@@ -229,6 +232,7 @@ class Conduct:
             errors=errors,
             is_tick_over=self.is_tick_over,
             left_running=self.left_running,
+            notes=tuple(self.notes),
         )
 
     def carry_out(self) -> None:
@@ -399,6 +403,7 @@ class Conduct:
             self.rows_read += work.rows_read
             self.bytes += work.bytes
             self.gone = work.gone
+            self.notes += work.notes
         return bool(work.gone)
 
     def _collect(self, landings: PipelineLandings) -> None:

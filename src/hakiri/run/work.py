@@ -65,6 +65,8 @@ class Work:
         self._failures: Counter[ChunkKey] = Counter()
         self.won: dict[ChunkKey, int] = {}
         """The attempts that completed a chunk, by their numbers."""
+        self.notes: list[str] = []
+        """What is to be known of how chunks were read."""
         self.rows_read = 0
         self.bytes = 0
         self.gone: set[str] = set()
@@ -257,6 +259,9 @@ class Work:
         return StopSign(self._errand.equipment.place(self._errand.spec, table).files, self._errand.run)
 
     def _report(self, lease: Lease, staged: Staged, seconds: float) -> None:
+        for note in staged.notes:
+            self.notes.append(f"chunk {lease.chunk.key.chunk} of `{lease.chunk.key.table}`: {note}")
+            self._record(EventKind.CHUNK_NOTED, lease, message=note)
         tally = staged.tally
         self._record(
             EventKind.CHUNK_STAGED,

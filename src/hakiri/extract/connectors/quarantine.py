@@ -23,6 +23,8 @@ class BatchKind(StrEnum):
     """Rows that do not fit the description; they count as read, and are in no other batch."""
     REMARKS = "remarks"
     """Cells that hold NULL, or less than was found, for want of a type; their rows are in another batch: no count."""
+    NOTES = "notes"
+    """What is to be known of the read as a whole, for the run's journal; no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,11 @@ def fault_batch(kind: BatchKind, faults: Iterable[Fault]) -> pa.RecordBatch:
 def key_text(row: Mapping[str, Any], key: Sequence[str]) -> str | None:
     """The key of a row as a JSON object; None where the row does not have all of it."""
     return json_text({name: row[name] for name in key}) if key and set(key) <= set(row) else None
+
+
+def note_batch(origin: str, note: str) -> pa.RecordBatch:
+    """A sentence about the whole read."""
+    return fault_batch(BatchKind.NOTES, [Fault(origin=origin, position=0, reason=note)])
 
 
 def printable(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -10,18 +9,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from hakiri.errors import RequestWrong, SourceError, SourceMoved
+from hakiri.errors import RequestWrong, SourceBehind, SourceError, SourceMoved
 from hakiri.extract.connectors.declared import check_columns
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.postgres import PostgresConfig
 from hakiri.extract.connectors.postgres.dialect import PostgresDialect
 from hakiri.extract.connectors.postgres.failures import NAME, SNAPSHOT_GONE, classified
 from hakiri.extract.connectors.postgres.relation import describe, find, relation_of
-from hakiri.extract.connectors.postgres.session import EXPORT, Session, address, opened
+from hakiri.extract.connectors.postgres.session import EXPORT, Reached, Session, address, opened
+from hakiri.extract.connectors.postgres.standing import Standing, require_reached
 from hakiri.extract.connectors.postgres.survey import survey
 from hakiri.extract.connectors.postgres.types import EXPRESSIONS, LISTS, REMARK, reading_of
 from hakiri.extract.connectors.postgres.values import converted
 from hakiri.extract.connectors.predicate import UnknownSpan, condition, floor_of, quoted
+from hakiri.extract.connectors.quarantine import note_batch
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.model.span import PositionRange, Span, WholeTable
@@ -33,7 +34,7 @@ VERSION = "SELECT 'PostgreSQL ' || current_setting('server_version')"
 SEEN = "SELECT 1 FROM {relation} LIMIT 0"
 ROWS = "SELECT {selected} FROM {relation} WHERE {condition}"
 
-_log = logging.getLogger(__name__)
+LATE = "the snapshot that its run had pinned is gone, or older than the survey: it was read as it is now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class PostgresConnector:
 
     config: PostgresConfig
     snapshot: str | None = None
+    pinned: Standing | None = None
+    """Where the server stood before the snapshot was taken."""
 
     def hint(self) -> BackfillHint:
         return BackfillHint(cursor_kind=CursorKind.MONOTONIC, safe_parallelism=SAFE_PARALLELISM)
@@ -57,21 +60,24 @@ class PostgresConnector:
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
         with self._opened(schema.table, WholeTable()) as session:
-            return survey(session, schema, floor_of(schema, since), self.config.piece_rows)
+            found = survey(session, schema, floor_of(schema, since), self.config.piece_rows)
+            return replace(found, standing=str(Standing.of(session) or ""))
 
     def read(
         self, schema: TableSchema, span: Span, *, columns: tuple[str, ...] | None = None, since: KeyValue | None = None
     ) -> Iterator[pa.RecordBatch]:
         check_columns(NAME, schema.table, list(columns or ()), schema.names)
         fields = schema.select(columns or schema.names)
-        with self._opened(schema.table, span) as session:
+        with self._opened(schema.table, span, schema.standing) as session:
+            if session.is_late:
+                yield note_batch(schema.name, LATE)
             ordinal = 1
             for batch in session.stream(_select(session, schema, _selected(fields), span, since)):
                 yield from converted(batch, fields, schema.name, ordinal, schema.primary_key)
                 ordinal += batch.num_rows
 
     def count(self, schema: TableSchema, span: Span, *, since: KeyValue | None = None) -> int:
-        with self._opened(schema.table, span) as session:
+        with self._opened(schema.table, span, schema.standing) as session:
             counted: int = session.ask(_select(session, schema, "count(*)", span, since))[0][0]
             return counted
 
@@ -81,31 +87,47 @@ class PostgresConnector:
     @contextmanager
     def pin(self) -> Iterator[Connector]:
         stack = ExitStack()
-        session = stack.enter_context(opened(self.config, SourceTable("")))
+        stood: list[Standing | None] = []
+        look = opened(self.config, SourceTable(""), reached=lambda session: stood.append(Standing.of(session)))
+        session = stack.enter_context(look)
         try:
-            yield replace(self, snapshot=str(session.ask(EXPORT)[0][0]))
+            yield replace(self, snapshot=str(session.ask(EXPORT)[0][0]), pinned=stood[0])
         finally:
             with suppress(SourceError):  # nothing hangs on it any more, so the server may have ended it before
                 stack.close()
 
     @contextmanager
-    def _opened(self, table: SourceTable, span: Span) -> Iterator[Session]:
+    def _opened(self, table: SourceTable, span: Span, standing: str = "") -> Iterator[Session]:
+        """A session that shows no less than what stood there when the table was surveyed."""
+        surveyed = Standing.parse(standing)
+
+        def reached(session: Session) -> None:
+            if surveyed:
+                require_reached(Standing.of(session), surveyed, table.name)
+
         with ExitStack() as stack:
             try:
-                session = stack.enter_context(opened(self.config, table, self.snapshot))
+                session = stack.enter_context(self._opened_at_pin(table, surveyed, reached))
             except SourceError as error:
-                session = stack.enter_context(self._opened_late(table, span, error))
+                self._require_readable_late(table, span, error)
+                session = stack.enter_context(opened(self.config, table, reached=reached))
+                session.is_late = True
             yield session
 
-    def _opened_late(self, table: SourceTable, span: Span, error: SourceError) -> Any:
-        """A session of the present, where the pinned moment is over and the span means the same rows without it."""
-        if self.snapshot is None or getattr(error.__cause__, "sqlstate", None) not in SNAPSHOT_GONE:
+    def _opened_at_pin(self, table: SourceTable, surveyed: Standing | None, reached: Reached) -> Any:
+        if self.snapshot is None:
+            return opened(self.config, table, reached=reached)
+        require_reached(self.pinned, surveyed, table.name)
+        return opened(self.config, table, self.snapshot)
+
+    def _require_readable_late(self, table: SourceTable, span: Span, error: SourceError) -> None:
+        """Return where a pinned moment is over, or too old, and the span means the same rows without it."""
+        is_gone = getattr(error.__cause__, "sqlstate", None) in SNAPSHOT_GONE
+        if self.snapshot is None or not (is_gone or isinstance(error, SourceBehind)):
             raise error
         if isinstance(span, PositionRange):
             reason = "the snapshot its positions belong to is gone"
             raise SourceMoved(connector=NAME, table=table.name, reason=reason) from error
-        _log.warning("the pinned snapshot is gone; `%s` is read as it is now", table.name)
-        return opened(self.config, table)
 
 
 def _selected(fields: pa.Schema) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -31,6 +31,8 @@ class Session:
     def __init__(self, connection: Any, batch_bytes: int) -> None:
         self._connection = connection
         self._batch_bytes = batch_bytes
+        self.is_late = False
+        """Whether it shows another moment than the one that was asked for."""
 
     def run(self, sql: str) -> None:
         """Carry out a statement without an answer."""
@@ -58,6 +60,10 @@ class Session:
             parts = [SETTING.format(name=name, number=index + 1) for index, name in enumerate(settings)]
             self.ask(f"SELECT {', '.join(parts)}", list(settings.values()))
 
+    def end(self) -> None:
+        """End the transaction; the next statement begins another."""
+        self._connection.rollback()
+
     def stream(self, sql: str) -> Iterator[pa.RecordBatch]:
         """The answer in batches, as the server sends it."""
         with self._connection.cursor() as cursor:
@@ -67,13 +73,23 @@ class Session:
                 yield from reader
 
 
+Reached = Callable[[Session], None]
+"""Raises where a server has not come as far as it should."""
+
+
 @contextmanager
-def opened(config: PostgresConfig, table: SourceTable, snapshot: str | None = None) -> Iterator[Session]:
-    """A session at the snapshot, or at the present moment; closed at the end, its errors told in our words."""
+def opened(
+    config: PostgresConfig, table: SourceTable, snapshot: str | None = None, *, reached: Reached = lambda _: None
+) -> Iterator[Session]:
+    """A session at the snapshot, or at the present moment; closed at the end, its errors told in our words.
+
+    `reached` is asked before the moment is chosen, so that what the session shows is no older than what it found.
+    """
     server = address(config)
     try:
         with dbapi.connect(server.uri()) as connection:
             session = Session(connection, config.batch_bytes)
+            reached(session)
             session.run(READ_ONLY)
             if snapshot is not None and _SNAPSHOT.fullmatch(snapshot):
                 session.run(IMPORT.format(snapshot=snapshot))

@@ -146,4 +146,5 @@ def _microseconds(moment: datetime) -> int:
     return (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds
 
 
-_FIRST, _LAST = (_microseconds(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
+_FIRST = _microseconds(datetime(1, 1, 1, tzinfo=UTC))
+_LAST = _microseconds(datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))
