@@ -12,7 +12,7 @@ from hakiri.land.types import Struct, columns_of, from_delta, to_delta
 from hakiri.model.chunk import TableKey
 from hakiri.plan.facts import ColumnFact
 
-_OPTIONAL = ("accepted", "renamed", "partition_by", "by", "run", "reason")
+_OPTIONAL = ("accepted", "renamed", "dropped", "partition_by", "by", "run", "reason")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,8 @@ class Decision:
     """Columns that a person lets come in other types than the table's, with those types."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Columns that have another name since this version, with their old ones."""
+    dropped: Sequence[str] = ()
+    """Columns that the source no longer has; the table keeps them."""
     partition_by: Sequence[str] = ()
     by: str = ""
     run: str = ""

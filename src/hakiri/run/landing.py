@@ -74,10 +74,12 @@ class TableLander:
         kind: CursorKind = CursorKind.MONOTONIC,
         accepts_loss: bool = False,
         reshape: Reshape | None = None,
+        dropped: tuple[str, ...] = (),
     ) -> None:
         """`key` is the table's primary key as it lands, `kind` how the source is walked.
 
         `accepts_loss`: whether rows the table has lost are no reason to stop, because all of them are read anew.
+        `dropped`: the table's columns that the source no longer has.
         """
         self.hooks = hooks
         self._errand = errand
@@ -87,6 +89,7 @@ class TableLander:
         self._name = errand.spec.landed_name(table)
         self._terms = Terms(errand.spec, table, key, kind, reshape)
         self._accepts_loss = accepts_loss
+        self._dropped = dropped
         self._place = errand.equipment.place(errand.spec, table)
         self.has_reread = False
 
@@ -357,8 +360,9 @@ class TableLander:
         history = self._catalog.schemas(self._key)
         last = Decision.from_text(history[-1].schema_json) if history else None
         key = self._terms.key(last, is_exchange=is_exchange)
-        known = last and (last.columns, last.key, tuple(last.partition_by))
-        if last is not None and known == (landed.schema, key, landed.partition_by):
+        dropped = tuple(name for name in self._dropped if landed.schema.find(name) is not None)
+        known = last and (last.columns, last.key, tuple(last.partition_by), tuple(last.dropped))
+        if last is not None and known == (landed.schema, key, landed.partition_by, dropped):
             return
         moved = outdated(last.columns.names, self._terms.table.renamed) if last else {}
         decision = Decision(
@@ -367,6 +371,7 @@ class TableLander:
             accepted=self._terms.accepted(last),
             partition_by=landed.partition_by,
             renamed={new: old for old, new in moved.items()},
+            dropped=dropped,
             by=str(self._errand.equipment.node),
             run=self._errand.run,
             reason=_why(last, moved),
