@@ -25,6 +25,8 @@ HakiriError
 │   ├── AddressUnreadable        HK121  an address whose parts cannot be told apart
 │   ├── StartedByNothing         HK125  (a warning: the project may be deployed from elsewhere)
 │   ├── AdoptionUnfit            HK126  a pipeline that cannot go on where another stopped
+│   ├── LastRunFailed            HK127  (of `doctor`) a pipeline whose last run did not succeed
+│   ├── TableBare                HK128  a table of a source that has no columns
 │   ├── FeatureUnavailable       HK608  a key that this release reads and does not carry out
 │   ├── TransformRefused         HK131  a plan with something in it that no plan may have
 │   ├── TransformOutdated        HK132  compiled for another Polars than the one that would run it
@@ -676,6 +678,37 @@ class AdoptionUnfit(ManifestError):
 
     def help(self) -> str | None:
         return self.advice
+
+
+@dataclass(eq=False, kw_only=True)
+class LastRunFailed(ManifestError):
+    """A pipeline whose last run did not succeed, as `doctor` reports it."""
+
+    code = "HK127"
+    pipeline: str
+    run: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the last run of `{self.pipeline}` failed: {self.reason}"
+
+    def help(self) -> str:
+        return f"`hakiri journal {self.run}` tells what happened; `hakiri apply {self.pipeline}` tries again"
+
+
+@dataclass(eq=False, kw_only=True)
+class TableBare(ManifestError):
+    """A table that its source has without a column: its rows hold nothing that could land."""
+
+    code = "HK128"
+    pipeline: str
+    table: str
+
+    def message(self) -> str:
+        return f"the table `{self.table}` of pipeline `{self.pipeline}` has no columns at its source; nothing was read"
+
+    def help(self) -> str:
+        return "give it a column, or take it out of the pipeline's `tables`"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -2771,6 +2804,11 @@ class RunError(HakiriError):
     pipeline: str
 
 
+def retry_advice(pipeline: str) -> str:
+    """What to do about chunks that failed for good, wherever they are reported."""
+    return f"once the cause is mended, `hakiri run {pipeline} --retry-failed` tries them again"
+
+
 @dataclass(eq=False, kw_only=True)
 class ChunksFailed(RunError):
     """Chunks that have used up their attempts, or cannot succeed."""
@@ -2787,7 +2825,7 @@ class ChunksFailed(RunError):
         return f"{chunks} of pipeline `{self.pipeline}` failed for good; the first is {first}"
 
     def help(self) -> str:
-        return f"once that is mended, `hakiri run {self.pipeline} --retry-failed` tries them again"
+        return retry_advice(self.pipeline)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -33,7 +33,7 @@ from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.schema_name import quote_schema
 from hakiri.model.session import SessionKind
 from hakiri.model.view import View
-from hakiri.run.doctor import Look
+from hakiri.run.doctor import Look, Seen
 from hakiri.run.equipment import Equipment, Place
 from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline, relocate
 from hakiri.run.node import Node
@@ -483,7 +483,7 @@ def looks(settings: Settings, read: Callable[[Settings], Project] = read_project
         yield from looks_around(project, settings.look_up)
         yield Look("catalog", partial(_say_catalog, settings, project))
         for definition in project.pipelines.values():
-            yield Look(f"source of {definition.spec.id}", partial(_say_source, settings, project, definition.spec))
+            yield from _looks_at_pipeline(settings, project, definition.spec)
     try:
         engine = engine_settings(settings, project)
     except HakiriError as wrong:
@@ -492,6 +492,15 @@ def looks(settings: Settings, read: Callable[[Settings], Project] = read_project
     yield from _looks_at_spark(engine, project.spec.context.tables if project else None)
     if project and choose_kind(engine) is not SessionKind.LOCAL:
         yield from _looks_from_executors(engine, settings, project)
+
+
+def _looks_at_pipeline(settings: Settings, project: Project, spec: PipelineSpec) -> Iterator[Look]:
+    source = f"source of {spec.id}"
+    yield Look(source, partial(_say_source, settings, project, spec))
+    for table in spec.tables:  # one that is refused hides none of the others
+        alone = spec.model_copy(update={"tables": (table,)})
+        yield Look(f"{spec.id}: {table.name}", partial(_say_plan, settings, project, alone), needs=(source,))
+    yield Look(f"last run of {spec.id}", partial(_say_last_run, settings, project, spec), needs=("catalog",))
 
 
 def _raising(wrong: HakiriError) -> Callable[[], str]:
@@ -554,6 +563,30 @@ def _say_source(
     source = connector(settings, project, spec)
     answers = [call(partial(source.probe, source_table(spec, table))) for table in spec.tables]
     return "; ".join(dict.fromkeys(answers))
+
+
+def _say_plan(settings: Settings, project: Project, spec: PipelineSpec) -> Seen:
+    from hakiri.run.look_at_plan import look_at_plan
+    from hakiri.run.plan import plan_pipelines
+
+    with existing_catalog(settings, project) as catalog:
+        planned = plan_pipelines(
+            [spec],
+            partial(connector, settings, project),
+            catalog,
+            project=project.spec.project.name,
+            place=partial(place, project),
+            transforms=partial(transforms, settings, project),
+            watermark=watermarks(settings, project),
+        )
+        return look_at_plan(planned)
+
+
+def _say_last_run(settings: Settings, project: Project, spec: PipelineSpec) -> str:
+    from hakiri.run.look_at_plan import look_at_last_run
+
+    with existing_catalog(settings, project) as catalog:
+        return look_at_last_run(catalog, spec.id)
 
 
 def _say_java(engine: EngineSettings) -> str:

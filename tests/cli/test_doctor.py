@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from cli.conftest import Hakiri
+from hakiri.model.chunk import Chunk, ChunkKey, Failure, FailureKind, Window
+from hakiri.model.ledger import Pipeline, Run, RunStatus
+from hakiri.model.span import WholeTable
+from hakiri.plan.reading import Reading, to_json
+from hakiri.settings import Settings
+from hakiri.wiring import equipment, workplace
 from projects import MakeProject
 
 PIPELINE = """\
@@ -78,3 +87,62 @@ def test_the_text_says_the_same(hakiri: Hakiri) -> None:
     assert "failed  secrets of orders" in answer.out
     assert "help: set the environment variable ORDERS_TOKEN" in answer.out
     assert "all well" not in answer.out
+
+
+ODD = ', { name = "odd", columns = ["id", { name = "seen", type = "bigint" }] }'
+SHOP = f"""\
+[project]
+name = "test"
+[catalog]
+backend = "sqlite"
+[[pipeline]]
+id = "shop"
+source = {{ connector = "sqlite", config = {{ path = "shop.db" }} }}
+tables = ["orders", "cities"{ODD}]
+incremental = "seen"
+"""
+
+
+@pytest.fixture
+def shop(project: Path) -> Path:
+    (project / "hakiri.toml").write_text(SHOP)
+    with closing(sqlite3.connect(project / "shop.db")) as source, source:
+        source.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, seen TIMESTAMP)")
+        source.execute("CREATE TABLE cities (id INTEGER PRIMARY KEY, seen TIMESTAMP)")
+        source.execute("CREATE INDEX cities_seen ON cities (seen)")
+        source.execute("CREATE TABLE odd (id INTEGER PRIMARY KEY, seen TEXT)")
+    return project
+
+
+@pytest.mark.usefixtures("shop")
+def test_each_table_that_is_refused_or_has_no_index_on_its_cursor_is_a_finding(hakiri: Hakiri) -> None:
+    found = findings(hakiri)
+    assert found["shop: cities"] == ("ok", "can be planned")
+    assert found["shop: orders"][0] == "caution"
+    assert "orders: the source has no index on the cursor `seen`" in found["shop: orders"][1]
+    assert found["shop: odd"][0] == "failed"
+    assert "error[HK615]" in found["shop: odd"][1]
+    assert found["last run of shop"] == ("ok", "none yet")
+    assert "warn    shop: orders" in hakiri("doctor").out
+
+
+def test_failed_chunks_and_a_failed_run_are_findings_with_the_command_that_helps(shop: Path, hakiri: Hakiri) -> None:
+    (shop / "hakiri.toml").write_text(SHOP.replace(ODD, ""))
+    settings = Settings(cwd=shop)
+    key = ChunkKey("shop", "orders", "0001-00001")
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    with equipment(settings, workplace(settings).read()) as parts:
+        parts.catalog.register(Pipeline("shop"))
+        parts.catalog.add_chunks([Chunk(key, ordinal=0, window=Window(), predicate=to_json(Reading(WholeTable())))])
+        (lease,) = parts.catalog.claim("shop", node="n")
+        parts.catalog.fail(lease, Failure(FailureKind.PERMANENT, message="it broke"))
+        parts.catalog.record_run(Run("r1", "shop", RunStatus.RUNNING, now))
+        parts.catalog.record_run(Run("r1", "shop", RunStatus.FAILED, now, finished_at=now, error="HK851: it broke"))
+    found = findings(hakiri)
+    advice = "once the cause is mended, `hakiri run shop --retry-failed` tries them again"
+    assert found["shop: orders"][0] == "failed"
+    assert "error[HK851]" in found["shop: orders"][1]
+    assert advice in found["shop: orders"][1]
+    assert "error[HK127]: the last run of `shop` failed: HK851: it broke" in found["last run of shop"][1]
+    assert "hakiri journal r1" in found["last run of shop"][1]
+    assert advice in hakiri("plan", "shop").out, "plan gives the same advice"

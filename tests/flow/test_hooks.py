@@ -16,7 +16,7 @@ from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut
 from hakiri.land.hooks.unity import call_unity
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
-from hakiri.model.ledger import RunStatus
+from hakiri.model.ledger import Phase, RunStatus
 from hakiri.run.journal import EventKind
 from hakiri.spec.hook import FunctionHook
 from land.hooks.registered import make_known
@@ -137,6 +137,12 @@ def test_a_view_of_the_project_follows_its_tables_one_commit_at_a_time(shop: Cal
     assert stand.version("daily") == 1
 
 
+def phase(stand: Stand) -> Phase:
+    (pipeline,) = stand.ask(lambda catalog: catalog.pipelines())
+    found: Phase = pipeline.phase
+    return found
+
+
 def test_a_failing_pre_hook_leaves_no_table_and_the_rows_wait(
     shop: Callable[..., Stand], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,8 +152,10 @@ def test_a_failing_pre_hook_leaves_no_table_and_the_rows_wait(
     (error,) = result.errors
     assert isinstance(error, HookFailed)
     assert not (stand.folder("orders") / "_delta_log").exists()
+    assert phase(stand) is Phase.BACKFILLING, "what is staged has not landed"
     book.with_name("allowed").touch()
     assert stand.apply()["shop"].errors == ()
+    assert phase(stand) is Phase.STREAMING
     assert stand.landed("orders") == Rows({(1, "a"): 1, (2, "b"): 1})
     assert len(book.read_text().splitlines()) == 1
 

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from flow.stand import Rows, Stand
+from hakiri.errors import TableBare
 from hakiri.model.ledger import Phase
 from hakiri.run.journal import EventKind
 
@@ -91,3 +92,18 @@ def test_a_table_backfills_in_parallel_streams_and_follows_exactly(
     assert stand.landed(table) == at_source(sales)
     told = "\n".join(path.read_text() for path in (stand.root / ".hakiri/context/journal").iterdir())
     assert postgres_url not in told
+
+
+def test_a_table_without_columns_is_refused_before_anything_is_read(
+    make_stand: MakeStand, sales: psycopg.Connection, postgres_url: str
+) -> None:
+    (schema,) = sales.execute("SELECT current_schema()").fetchone() or ("",)
+    lines = PIPELINE.replace("SCHEMA", schema).splitlines()[:3]
+    stand = make_stand({"pipelines/sales.toml": "\n".join([*lines, f'tables = ["{schema}.bare"]'])})
+    stand.environment["SALES_DSN"] = postgres_url
+    sales.execute("CREATE TABLE bare ()")
+    sales.execute("INSERT INTO bare DEFAULT VALUES")
+    for _ in range(2):
+        (error,) = stand.apply()["sales"].errors
+        assert isinstance(error, TableBare)
+    assert stand.ask(lambda catalog: catalog.pipelines()) == ()

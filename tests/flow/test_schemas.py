@@ -285,6 +285,20 @@ def test_a_declared_rename_is_carried_out_once_and_told(shop: Stand, hakiri: Hak
     assert hakiri(shop, "schema", "diff", "shop")[1][0]["changes"] == []
 
 
+def test_a_column_that_its_source_dropped_and_has_again_is_in_the_log(shop: Stand, hakiri: Hakiri) -> None:
+    database = shop.root / "shop.sqlite"
+    change(database, "ALTER TABLE orders DROP COLUMN code", "INSERT INTO orders VALUES (2)")
+    assert shop.apply()["shop"].errors == ()
+    change(database, "INSERT INTO orders VALUES (3)")
+    assert shop.apply()["shop"].errors == ()
+    change(database, "ALTER TABLE orders ADD COLUMN code INTEGER", "INSERT INTO orders VALUES (4, 40)")
+    assert shop.apply()["shop"].errors == ()
+    assert shop.landed("orders") == Rows([(1, 10), (2, None), (3, None), (4, 40)])
+    _, log = hakiri(shop, "schema", "log", "shop")
+    told = [(one["version"], one["changes"], one["dropped"]) for one in log if one["table"] == "orders"]
+    assert told == [(1, [], []), (2, ["- code bigint"], ["code"]), (3, ["+ code bigint, again"], [])]
+
+
 def test_what_no_text_holds_and_what_tells_rows_apart_cannot_be_accepted(shop: Stand, hakiri: Hakiri) -> None:
     retype(shop, "code BLOB", "(2, x'00ff')")
     code, refused = hakiri(shop, "schema", "accept", "shop")

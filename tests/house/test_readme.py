@@ -49,7 +49,7 @@ def alike(text: str) -> str:
 
 def test_the_tour_runs_and_prints_what_the_readme_shows(tmp_path: Path, connect: ConnectServer) -> None:
     """The first apply starts a Spark of its own, as it does for a reader; the others find one running."""
-    for name in ("manifests", "fixtures", "pyproject.toml", "README.md", "src"):
+    for name in ("manifests", "fixtures", "databricks.yml", "pyproject.toml", "README.md", "src"):
         source = REPO / name
         if source.is_dir():
             shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns(".hakiri", "__pycache__"))

@@ -11,7 +11,12 @@ from hakiri.run.doctor import Finding, Health, examine
 from hakiri.settings import from_environment
 from hakiri.wiring import clock, looks
 
-_MARKS = {Health.WELL: "[green]ok[/green]    ", Health.ILL: "[red]failed[/red]", Health.UNKNOWN: "[dim]-[/dim]     "}
+_MARKS = {
+    Health.WELL: "[green]ok[/green]    ",
+    Health.WARY: "[yellow]warn[/yellow]  ",
+    Health.ILL: "[red]failed[/red]",
+    Health.UNKNOWN: "[dim]-[/dim]     ",
+}
 
 
 def examine_project(project: Path | None, *, as_json: bool, verbose: bool) -> None:
@@ -20,11 +25,13 @@ def examine_project(project: Path | None, *, as_json: bool, verbose: bool) -> No
         findings.append(finding)
         if not as_json:
             _tell(finding)
-    healthy = all(finding.health is Health.WELL for finding in findings)
+    wary = sum(finding.health is Health.WARY for finding in findings)
+    healthy = all(finding.health in (Health.WELL, Health.WARY) for finding in findings)
     if as_json:
         say_json({"ok": healthy, "findings": [finding.as_json() for finding in findings]})
     elif healthy:
-        say(f"[green]ok[/green]: {len(findings)} things looked at, all well")
+        verdict = f"{wary} of them with a warning" if wary else "all well"
+        say(f"[green]ok[/green]: {len(findings)} things looked at, {verdict}")
     if not healthy:
         raise typer.Exit(1)
 

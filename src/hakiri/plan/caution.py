@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hakiri.errors import retry_advice
 from hakiri.model.chunk import ChunkStatus
 from hakiri.model.cursor import CursorType, shown
 from hakiri.model.renamed import present_name
@@ -14,7 +15,7 @@ from hakiri.model.span import OneFile
 from hakiri.plan.chunking import Portion
 from hakiri.plan.drift import SchemaChange
 from hakiri.plan.facts import PipelineFacts, TableFacts
-from hakiri.plan.floor import type_of_cursor
+from hakiri.plan.floor import cursor_column, type_of_cursor
 from hakiri.plan.rounds import History
 from hakiri.plan.sizing import Target
 from hakiri.spec.load import LoadMode
@@ -29,6 +30,7 @@ class CautionKind(StrEnum):
     NO_CURSOR = "no-cursor"
     NUMERIC_CURSOR = "numeric-cursor"
     FUTURE_CURSOR = "future-cursor"
+    UNINDEXED_CURSOR = "unindexed-cursor"
     NO_KEY = "no-key"
     NO_ORDER = "no-order"
     OTHER_KEY = "other-key"
@@ -66,7 +68,7 @@ def cautions(
             _cursor(pipeline, table),
             _key(pipeline, table),
             _shape(table, portions, target),
-            _state(table, history),
+            _state(pipeline, table, history),
             _schema(changes),
             _partitioning(table),
             _transform(table),
@@ -112,6 +114,10 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
         yield CautionKind.FUTURE_CURSOR, f"{top}: rows that come before it is reached are not read"
     if line is CursorType.OTHER and pipeline.mode(table) is LoadMode.INCREMENTAL_WATERMARK:
         yield CautionKind.NO_CURSOR, "a text has another order at each source: every run reads the whole table"
+    if table.is_unindexed:
+        column = cursor_column(pipeline, table)
+        text = f"the source has no index on the cursor `{column}`: every run reads the whole table to find what is new"
+        yield CautionKind.UNINDEXED_CURSOR, text
     key = table.primary_key or pipeline.load(table).upsert_key
     if not key and not pipeline.is_replacing(table):
         yield CautionKind.NO_KEY, "no primary key: what two reads have in common is told by content alone"
@@ -143,10 +149,11 @@ def _shape(table: TableFacts, portions: Iterable[Portion], target: Target) -> Ca
         yield CautionKind.SKEW, f"one chunk holds about {largest} rows that share a value or a window"
 
 
-def _state(table: TableFacts, history: History) -> Cautions:
+def _state(pipeline: PipelineFacts, table: TableFacts, history: History) -> Cautions:
     if failed := len(history.having(ChunkStatus.FAILED)):
         noun = "chunk has" if failed == 1 else "chunks have"
-        yield CautionKind.FAILED_CHUNKS, f"{failed} {noun} failed for good: nothing new is read until a rewind"
+        text = f"{failed} {noun} failed for good, and nothing new is read: {retry_advice(pipeline.spec.id)}"
+        yield CautionKind.FAILED_CHUNKS, text
     if table.is_full_refresh and history.open:
         yield CautionKind.REFRESH_WAITS, "a full refresh begins once the chunks already planned have landed"
 

@@ -14,8 +14,20 @@ class Health(StrEnum):
     """What a look found."""
 
     WELL = "ok"
+    WARY = "caution"
     ILL = "failed"
     UNKNOWN = "not looked at"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a look saw, and what there is to know about it although nothing is wrong."""
+
+    detail: str
+    cautions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join((self.detail, *(f"warning: {caution}" for caution in self.cautions)))
 
 
 @dataclass(frozen=True)
@@ -23,7 +35,7 @@ class Look:
     """One thing to look at. `at` returns what it saw, or raises what is wrong with it."""
 
     name: str
-    at: Callable[[], str]
+    at: Callable[[], str | Seen]
     needs: tuple[str, ...] = ()
 
 
@@ -57,10 +69,13 @@ def examine(looks: Iterable[Look], clock: Clock) -> Iterator[Finding]:
             yield Finding(look.name, Health.UNKNOWN, 0.0, f"needs {lacking[0]}")
             continue
         started = clock.now()
+        error: HakiriError | None = None
         try:
-            detail, error = look.at(), None
+            seen = look.at()
+            health = Health.WARY if isinstance(seen, Seen) and seen.cautions else Health.WELL
+            detail = str(seen)
         except HakiriError as failure:
             missing.add(look.name)
-            detail, error = render(failure), failure
+            health, detail, error = Health.ILL, render(failure), failure
         seconds = (clock.now() - started).total_seconds()
-        yield Finding(look.name, Health.ILL if error else Health.WELL, seconds, detail, error)
+        yield Finding(look.name, health, seconds, detail, error)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import WatermarkUnfit
+from hakiri.errors import TableBare, WatermarkUnfit
 from hakiri.extract.changes.feed import Feed, described, feed_of
-from hakiri.extract.connectors.port import Connector
+from hakiri.extract.connectors.port import Connector, Indexing
 from hakiri.extract.landing_types import landing_schema
 from hakiri.land.staged_types import column_types
 from hakiri.model.change import CHANGE
@@ -18,6 +18,7 @@ from hakiri.model.clock import SystemClock
 from hakiri.model.cursor import is_ahead
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import LandingStatus, Phase
+from hakiri.model.span import OneFile
 from hakiri.model.table import TableSchema
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.floor import floor_of
@@ -61,6 +62,9 @@ def gather(
     """
     known = describe(spec, connector, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh)
     facts, schemas = known.facts, known.schemas
+    if surveys_all:
+        shown = (_indexed(table, connector, schemas[table.spec.name]) for table in facts.tables)
+        facts = replace(facts, tables=tuple(shown))
     tables = tuple(
         _surveyed(facts, _marked(facts, table, watermark), connector, schemas[table.spec.name])
         if surveys_all or not History.of(table.known, table.landed).open
@@ -205,8 +209,18 @@ def _marked(pipeline: PipelineFacts, table: TableFacts, watermark: Watermarks | 
     return replace(table, watermark=watermark(pipeline.spec, table.spec, column))
 
 
+def _indexed(table: TableFacts, connector: Connector, schema: TableSchema) -> TableFacts:
+    column = schema.table.cursor
+    if column is None or not isinstance(connector, Indexing):
+        return table
+    return replace(table, is_unindexed=connector.is_indexed(schema, column) is False)
+
+
 def _surveyed(pipeline: PipelineFacts, table: TableFacts, connector: Connector, schema: TableSchema) -> TableFacts:
     survey = connector.survey(schema, since=floor_of(pipeline, table))
+    # A file without rows may have columns later on; a table of a database has them or lands nothing, ever.
+    if not schema.names and not any(isinstance(piece.span, OneFile) for piece in survey.pieces):
+        raise TableBare(pipeline=pipeline.spec.id, table=table.spec.name)
     return replace(table, survey=survey, is_ahead=is_ahead(survey.high, SystemClock().now()))
 
 

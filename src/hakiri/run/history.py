@@ -14,7 +14,7 @@ from hakiri.land.types import Struct, columns_of, from_delta, to_delta
 from hakiri.model.chunk import TableKey
 from hakiri.plan.facts import ColumnFact
 
-_OPTIONAL = ("accepted", "renamed", "partition_by", "by", "run", "reason", "transform")
+_OPTIONAL = ("accepted", "renamed", "dropped", "partition_by", "by", "run", "reason", "transform")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,8 @@ class Decision:
     """Columns that a person lets come in other types than the table's, with those types."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Columns that have another name since this version, with their old ones."""
+    dropped: Sequence[str] = ()
+    """Columns that the source no longer has; the table keeps them."""
     partition_by: Sequence[str] = ()
     shapes: tuple[Shape, ...] = ()
     """The columns that the table's rows were read with, oldest first; none where no read looks for them again."""
@@ -59,7 +61,7 @@ class Decision:
 
     @property
     def _decided(self) -> tuple[object, ...]:
-        return self.columns, self.key, tuple(self.partition_by), self.shapes, self.transform
+        return self.columns, self.key, tuple(self.partition_by), tuple(self.dropped), self.shapes, self.transform
 
     @property
     def has_landed(self) -> bool:

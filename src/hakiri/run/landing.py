@@ -74,10 +74,12 @@ class TableLander:
         kind: CursorKind = CursorKind.MONOTONIC,
         accepts_loss: bool = False,
         reshape: Reshape | None = None,
+        dropped: tuple[str, ...] = (),
     ) -> None:
         """`key` is the table's primary key as it lands, `kind` how the source is walked.
 
         `accepts_loss`: whether rows the table has lost are no reason to stop, because all of them are read anew.
+        `dropped`: the table's columns that the source no longer has.
         """
         self.hooks = hooks
         self._errand = errand
@@ -87,6 +89,7 @@ class TableLander:
         self._name = errand.spec.landed_name(table)
         self._terms = Terms(errand.spec, table, key, kind, reshape)
         self._accepts_loss = accepts_loss
+        self._dropped = dropped
         self._place = errand.equipment.place(errand.spec, table)
         self.has_reread = False
 
@@ -364,6 +367,7 @@ class TableLander:
             accepted=self._terms.accepted(last),
             partition_by=landed.partition_by,
             renamed={new: old for old, new in moved.items()},
+            dropped=tuple(name for name in self._dropped if landed.schema.find(name) is not None),
             shapes=self._terms.shapes(last, staged, is_exchange=is_exchange),
             transform=self._terms.transform,
             by=str(self._errand.equipment.node),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,8 +23,8 @@ from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.lander import Outcome
 from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey, Window
-from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
-from hakiri.plan.drift import refusal, schema_changes
+from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Run, RunStatus
+from hakiri.plan.drift import ChangeKind, SchemaChange, refusal, schema_changes
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint
 from hakiri.plan.knobs import Knobs
@@ -359,6 +359,7 @@ class Conduct:
                 kind=gathered.facts.cursor_kind,
                 accepts_loss=self.wish.is_full_refresh,
                 reshape=self.reshapes.get(table.spec.name),
+                dropped=_dropped(schema_changes(table, gathered.facts.spec.schema_policy)),
             )
             for table in gathered.facts.tables
         }
@@ -420,7 +421,7 @@ class Conduct:
         pipeline = self.errand.spec.id
         failed = self.errand.patiently("failed chunks", self._failed)
         if failed:
-            self.errors.append(_chunks_failed(pipeline, failed))
+            self.errors.append(chunks_failed(pipeline, failed))
         if self.errors or not self.is_done or self.is_tick_over:
             return
         still_open = self.errand.patiently("progress", self._count_open)
@@ -451,12 +452,13 @@ class Conduct:
         return sum(one.pending + one.waiting + one.running for one in found)
 
     def _settle_phase(self) -> None:
-        """History is read once no chunk is open and none is staged."""
+        """History is read once no chunk is open, none is staged, and what was staged is in every table."""
         catalog, pipeline = self.errand.equipment.catalog, self.errand.spec.id
         is_backfilling = any(one.pipeline == pipeline and one.phase is Phase.BACKFILLING for one in catalog.pipelines())
         if not is_backfilling or any(one.done < one.total for one in catalog.progress(pipeline)):
             return
-        if not any(catalog.staged(TableKey(pipeline, table.name)) for table in self.errand.spec.tables):
+        tables = [TableKey(pipeline, table.name) for table in self.errand.spec.tables]
+        if all(_has_landed(catalog.landings(table)) and not catalog.staged(table) for table in tables):
             self._move(Phase.BACKFILLING, Phase.STREAMING)
 
     def _move(self, before: Phase, after: Phase) -> None:
@@ -477,12 +479,24 @@ class Conduct:
             )
 
 
+def _has_landed(landings: Sequence[Landing]) -> bool:
+    """Whether the table has received something, and no landing waits to be carried out."""
+    statuses = {landing.status for landing in landings}
+    return LandingStatus.LANDED in statuses and LandingStatus.RESERVED not in statuses
+
+
+def _dropped(changes: Iterable[SchemaChange]) -> tuple[str, ...]:
+    """The table's columns that its source no longer has."""
+    return tuple(change.column for change in changes if change.kind is ChangeKind.DROPPED)
+
+
 def _is_stuck(plan: PipelinePlan) -> bool:
     """Whether a table's earlier round holds up what was asked for."""
     return any(table.counts.failed for table in plan.tables)
 
 
-def _chunks_failed(pipeline: str, failed: list[ChunkState]) -> ChunksFailed:
+def chunks_failed(pipeline: str, failed: Sequence[ChunkState]) -> ChunksFailed:
+    """The chunks as one error, which tells the first of them."""
     first = failed[0]
     key = first.chunk.key
     return ChunksFailed(pipeline=pipeline, count=len(failed), table=key.table, chunk=key.chunk, reason=first.error)

@@ -59,6 +59,7 @@ class Logged:
             "columns": {one.name: one.type for one in self.decision.facts},
             "key": list(self.decision.key),
             "accepted": dict(self.decision.accepted),
+            "dropped": list(self.decision.dropped),
         }
 
 
@@ -235,8 +236,21 @@ def _moved(before: Decision, after: Decision) -> Iterator[str]:
     known = [replace(fact, name=present_name(fact.name, after.renamed)) for fact in before.facts]
     for change in column_changes(known, after.facts):
         yield told(SchemaChange(*change, is_applied=True))
+    yield from _come_and_gone(before, after)
     if tuple(present_name(name, after.renamed) for name in before.key) != after.key:
         yield f"key {', '.join(before.key) or 'none'} -> {', '.join(after.key) or 'none'}"
+
+
+def _come_and_gone(before: Decision, after: Decision) -> Iterator[str]:
+    """Columns that the table keeps: those that its source has dropped, and those that it has again."""
+    types = {fact.name: fact.type for fact in after.facts}
+    gone = [present_name(name, after.renamed) for name in before.dropped]
+    for name in after.dropped:
+        if name not in gone and name in types:
+            yield told(SchemaChange(ChangeKind.DROPPED, name, types[name], None, is_applied=True))
+    for name in gone:
+        if name not in after.dropped and name in types:
+            yield f"{told(SchemaChange(ChangeKind.ADDED, name, None, types[name], is_applied=True))}, again"
 
 
 def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, place: OpenPlace) -> Differing:

@@ -27,7 +27,7 @@ from hakiri.errors import (
     TableMissing,
     render,
 )
-from hakiri.extract.connectors.port import Connector, Pinnable
+from hakiri.extract.connectors.port import Connector, Indexing, Pinnable
 from hakiri.extract.connectors.registry import check_config, open_connector
 from hakiri.model.key import KeyValue
 from hakiri.model.source import Survey
@@ -344,3 +344,20 @@ def test_batches_stay_small_however_long_the_table_is(postgres_url: str) -> None
     batches = list(source.read(source.describe(table), WholeTable()))
     assert len(batches) > 20
     assert max(batch.nbytes for batch in batches) < 200_000
+
+
+def test_a_column_is_indexed_if_an_index_begins_with_it(run: Run, source: Connector) -> None:
+    run(
+        "CREATE SCHEMA indexed",
+        "CREATE TABLE indexed.t (id int PRIMARY KEY, first int, second int, part int, plain int)",
+        "CREATE INDEX ON indexed.t (first, second)",
+        "CREATE INDEX ON indexed.t (part) WHERE part > 5",
+        "CREATE VIEW indexed.v AS SELECT * FROM indexed.t",
+    )
+    assert isinstance(source, Indexing)
+    table = source.describe(SourceTable("indexed.t"))
+    found = {name: source.is_indexed(table, name) for name in table.names}
+    assert found == {"id": True, "first": True, "second": False, "part": False, "plain": False}
+    assert source.is_indexed(source.describe(SourceTable("indexed.v")), "first") is None
+    query = SourceTable("q", query="SELECT * FROM indexed.t")
+    assert source.is_indexed(source.describe(query), "first") is None

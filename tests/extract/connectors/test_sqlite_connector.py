@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hakiri.errors import BadValue, RequestWrong, SourceTimeout
-from hakiri.extract.connectors.port import Connector
+from hakiri.extract.connectors.port import Connector, Indexing
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.model.span import OneFile, WholeTable
@@ -166,3 +166,29 @@ def arrived(batches: Any) -> Counter[Any]:
         shown = batch.drop_columns(["position"]) if kind_of(batch) is BatchKind.QUARANTINED else batch
         found.update(tuple(row.values()) for row in pa.Table.from_batches([shown]).to_pylist())
     return found
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "is_indexed"),
+    [
+        ("t", "id", True),
+        ("t", "first", True),
+        ("t", "second", False),
+        ("t", "part", False),
+        ("t", "plain", False),
+        ("T", "first", True),
+        ("v", "first", None),
+    ],
+)
+def test_a_column_is_indexed_if_an_index_begins_with_it(
+    tmp_path: Path, table: str, column: str, is_indexed: bool | None
+) -> None:
+    connector = database(
+        tmp_path,
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, first INT, second INT, part INT, plain INT)",
+        "CREATE INDEX both_of_them ON t (first, second)",
+        "CREATE INDEX some_of_them ON t (part) WHERE part > 5",
+        "CREATE VIEW v AS SELECT * FROM t",
+    )
+    assert isinstance(connector, Indexing)
+    assert connector.is_indexed(connector.describe(SourceTable(table)), column) is is_indexed

@@ -78,6 +78,15 @@ class Located(Protocol):
 
 
 @runtime_checkable
+class Indexing(Protocol):
+    """A source that can tell which columns it has an index on."""
+
+    def is_indexed(self, schema: TableSchema, column: str) -> bool | None:
+        """Whether rows are found by the column without reading the table; None where that cannot be told."""
+        ...
+
+
+@runtime_checkable
 class Pinnable(Protocol):
     """A source that can show one moment to many readers."""
 

@@ -15,7 +15,7 @@ from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.postgres import PostgresConfig
 from hakiri.extract.connectors.postgres.dialect import PostgresDialect
 from hakiri.extract.connectors.postgres.failures import NAME, SNAPSHOT_GONE, classified
-from hakiri.extract.connectors.postgres.relation import describe, find, relation_of
+from hakiri.extract.connectors.postgres.relation import describe, find, is_indexed, relation_of
 from hakiri.extract.connectors.postgres.session import EXPORT, Reached, Session, address, opened
 from hakiri.extract.connectors.postgres.standing import Standing, require_reached
 from hakiri.extract.connectors.postgres.survey import survey
@@ -80,6 +80,10 @@ class PostgresConnector:
         with self._opened(schema.table, span, schema.standing) as session:
             counted: int = session.ask(_select(session, schema, "count(*)", span, since))[0][0]
             return counted
+
+    def is_indexed(self, schema: TableSchema, column: str) -> bool | None:
+        with self._opened(schema.table, WholeTable()) as session:
+            return is_indexed(session, relation_of(schema), column)
 
     def classify(self, failure: Exception, table: SourceTable) -> SourceError:
         return classified(failure, table, address(self.config))

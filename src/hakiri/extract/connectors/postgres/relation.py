@@ -43,6 +43,10 @@ PRIMARY_KEY = """
     CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, place)
     JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
     WHERE i.indrelid = $1::text::oid AND i.indisprimary AND k.place <= i.indnkeyatts ORDER BY k.place"""
+INDEXED = """
+    SELECT EXISTS (
+        SELECT 1 FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        WHERE i.indrelid = $1::text::oid AND i.indisvalid AND i.indpred IS NULL AND a.attname = $2)"""
 
 RELATION = b"hakiri.postgres.relation"
 OID = b"hakiri.postgres.oid"
@@ -98,6 +102,14 @@ def describe(session: Session, table: SourceTable) -> TableSchema:
     cursor = table.cursor if table.cursor in asked else None
     unordered = why_unordered(server[cursor], schema.field(cursor).type) if cursor else ""
     return TableSchema(table, schema, key, own_key, unordered)
+
+
+def is_indexed(session: Session, relation: Relation, column: str) -> bool | None:
+    """Whether an index of the table begins with the column; None for a query, a view or a foreign table."""
+    if relation.kind not in ("r", "p", "m"):
+        return None
+    found: bool = session.ask(INDEXED, [relation.oid, column])[0][0]
+    return found
 
 
 def relation_of(schema: TableSchema) -> Relation:

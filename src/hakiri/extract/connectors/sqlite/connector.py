@@ -33,6 +33,12 @@ COLUMNS = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 OR
 SEEN = "SELECT 1 FROM {table} LIMIT 0"
 SAMPLE = "SELECT {column} FROM {table} LIMIT {rows}"
 ROWS = "SELECT {selected} FROM {table} WHERE {condition}"
+# A first column of a primary key has an index, or is the row's own number.
+INDEXED = """
+    SELECT EXISTS (SELECT 1 FROM pragma_table_xinfo(:table) WHERE name = :column AND pk = 1) OR EXISTS (
+        SELECT 1 FROM pragma_index_list(:table) AS l JOIN pragma_index_info(l.name) AS i
+        WHERE l.partial = 0 AND i.seqno = 0 AND i.name = :column)
+    FROM sqlite_master WHERE type = 'table' AND name = :table COLLATE NOCASE"""
 TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
 
 
@@ -96,6 +102,14 @@ class SqliteConnector:
             counted: int = _selected(connection, schema, "count(*)", span, since).fetchone()[0]
             return counted
 
+    def is_indexed(self, schema: TableSchema, column: str) -> bool | None:
+        if schema.table.query is not None:
+            return None
+        with self._opened(schema.table) as connection:
+            asked = {"table": _name(schema.table), "column": column}
+            found = connection.execute(INDEXED, asked).fetchone()
+            return bool(found[0]) if found else None
+
     def classify(self, failure: Exception, table: SourceTable) -> SourceError:
         return classified(failure, table, self.config.path)
 
@@ -103,10 +117,13 @@ class SqliteConnector:
         return opened(self.config.path, self.config.busy_timeout_seconds, table, self.place)
 
 
+def _name(table: SourceTable) -> str:
+    return relation(table).rpartition(".")[2].strip('"')
+
+
 def _columns(connection: sqlite3.Connection, table: SourceTable) -> list[tuple[str, str, int]]:
     """Name, declared type and place in the primary key of each column."""
-    name = relation(table).rpartition(".")[2].strip('"')
-    if found := connection.execute(COLUMNS, [name]).fetchall():
+    if found := connection.execute(COLUMNS, [_name(table)]).fetchall():
         return found
     known = [known for (known,) in connection.execute(TABLES)]
     raise TableMissing(connector=NAME, table=table.name, guess=guess(table.name, known))
