@@ -376,6 +376,7 @@ def test_a_value_lands_as_its_schema_describes_it(tmp_path: Path, kind: Any, val
         ({"type": "int32", "name": f"{TIME}.Date"}, 10**8, "lies outside the years 1 to 9999"),
         ({"type": "int32", "name": f"{TIME}.Time"}, -1, "is no time of a day"),
         ({"type": "bytes"}, "?", "is not base64"),
+        ({"type": "bytes", "name": f"{KAFKA}.Decimal"}, "AQ==", "is a decimal whose schema tells no scale"),
         (
             {"type": "bytes", "name": f"{KAFKA}.Decimal", "parameters": {"scale": "0"}},
             "A" * 2_000,

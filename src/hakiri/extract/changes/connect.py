@@ -158,7 +158,7 @@ def _described(told: ConnectType, kind: pa.DataType) -> Convert | None:
     if told.name in _TIMES:
         return partial(_time_of_day, unit=_TIMES[told.name])
     if told.name == _DECIMAL:
-        return partial(_decimal, scale=told.number("scale") or 0)
+        return partial(_decimal, scale=told.number("scale"))
     if told.name == _ANY_SCALE:
         return _scaled
     return _bytes if told.type == "bytes" and types.is_binary(kind) else None
@@ -251,10 +251,12 @@ def _no_count(value: Any) -> Any:
     return value
 
 
-def _decimal(value: Any, *, scale: int) -> Any:
+def _decimal(value: Any, *, scale: int | None) -> Any:
     """The digits of a decimal; the converter's `decimal.format` may have written them as a number."""
     if not isinstance(value, str):
         return value
+    if scale is None:
+        raise ValueError("is a decimal whose schema tells no scale")
     found = _bytes(value)
     if len(found) > _MAX_BYTES:
         raise ValueError("has more digits than any column")
