@@ -105,6 +105,8 @@ def test_every_row_lands_once_though_the_servers_connections_end_amid_chunks(
     failed = [event.facts for event in sales.events if event.kind is EventKind.CHUNK_FAILED]
     assert failed
     assert {(facts["code"], facts["status"]) for facts in failed} == {("HK401", "waiting")}
+    assert any("was read as it is now" in note for note in result.notes), "the snapshot went with the connections"
+    assert any(event.kind is EventKind.CHUNK_NOTED for event in sales.events)
     states = sales.ask(lambda catalog: catalog.chunks(TableKey("sales", "orders")))
     won = [state.seal.path for state in states]
     assert len(set(won)) == len(states) == 2

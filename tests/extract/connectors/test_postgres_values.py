@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -128,7 +129,7 @@ REMARKED: list[tuple[str, str, str, str]] = [
 
 
 @pytest.fixture(scope="module")
-def batches(postgres_url: str) -> tuple[pa.Schema, list[pa.RecordBatch]]:
+def batches(postgres_url: str) -> Iterator[tuple[pa.Schema, list[pa.RecordBatch]]]:
     """One table with a column for each case, and two rows: the values, and NULL in every column."""
     cases = [(kind, value) for kind, value, *_ in [*CASES, *REMARKED]]
     columns = ", ".join(f"c{index} {kind}" for index, (kind, _) in enumerate(cases))
@@ -139,7 +140,10 @@ def batches(postgres_url: str) -> tuple[pa.Schema, list[pa.RecordBatch]]:
         cursor.execute("INSERT INTO kinds DEFAULT VALUES")
     source = open_connector("postgres", {"url": postgres_url})
     schema = source.describe(SourceTable("kinds"))
-    return schema.columns, list(source.read(schema, WholeTable()))
+    yield schema.columns, list(source.read(schema, WholeTable()))
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for kind in ("TABLE kinds", "DOMAIN moods", "DOMAIN dear", "DOMAIN price", "TYPE pair", "TYPE mood"):
+            connection.execute(f"DROP {kind}")
 
 
 @pytest.mark.parametrize("index", range(len(CASES)), ids=[f"{kind} {value}" for kind, value, *_ in CASES])
