@@ -306,12 +306,15 @@ def test_numbered_columns_of_a_file_without_a_header_can_be_declared(tmp_path: P
     ]
 
 
-@pytest.mark.parametrize("columns", [(), (Column("a", "int"),)])
-def test_objects_without_members_are_counted(tmp_path: Path, columns: tuple[Column, ...]) -> None:
-    connector = folder(tmp_path, {"t/1.jsonl": b"{}\n{}\n", "t/2.jsonl": b'{"a": 1}\n'})
-    _, rows, faults = read(connector, *columns)
-    assert rows == [{"a": 1}]
+def test_objects_without_members_are_quarantined_where_there_is_no_column_for_them(tmp_path: Path) -> None:
+    _, rows, faults = read(folder(tmp_path, {"t.jsonl": b"{}\n{}\n"}))
+    assert rows == []
     assert faults == [(1, "is an object without members", None), (2, "is an object without members", None)]
+
+
+def test_an_object_without_members_is_a_row_of_nulls_where_there_are_columns(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/1.jsonl": b"{}\n", "t/2.jsonl": b'{"a": 1}\n'})
+    assert read(connector)[1:] == ([{"a": None}, {"a": 1}], [])
 
 
 def test_empty_files_have_no_rows(tmp_path: Path) -> None:

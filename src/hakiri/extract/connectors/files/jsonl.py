@@ -50,8 +50,6 @@ def _entry(line: Line, text: bytes) -> Entry:
         return Entry(line.number, text, {}, _TOO_LONG)
     if not isinstance(value, dict):
         return Entry(line.number, text, {}, "is not an object")
-    if not value:
-        return Entry(line.number, text, {}, "is an object without members")
     return Entry(line.number, text, value)
 
 

@@ -74,6 +74,9 @@ def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[p
             types = {name: grown_by(kind, (one.value.get(name) for one in good)) for name, kind in types.items()}
             names = dict.fromkeys(name for one in good for name in one.value if name not in types)
             types |= {name: settled(type_of_values(one.value.get(name) for one in good)) for name in names}
+        if not types:  # a row without a column would land as nothing
+            yield from _quarantined(wanted, ((one.line, "is an object without members", one.text) for one in good))
+            continue
         fitted = {name: fit_values([one.value.get(name) for one in good], kind) for name, kind in types.items()}
         places = [one.line for one in good]
         yield from _batches(wanted, fitted, slice(0, len(good)), places, [one.text for one in good])
