@@ -147,7 +147,7 @@ def test_a_table_that_is_there_already_gets_the_column_of_kept_values_once_one_i
 ) -> None:
     Feed(spark_workshop).land(put("a", 1), put("b", 1))
     late = Feed(spark_workshop, schema=PARTIAL)
-    assert late.land(part("a", 2), part("c", 2)).tally == Tally(read=2, staged=2)
+    assert late.land(part("a", 2), part("c", 2), is_strict=True).tally == Tally(read=2, staged=2)
     assert spark_workshop.rows("id", "note", "lsn", KEPT_COLUMN) == [
         ("a", "new", 2, {"note": {"lsn": 1}}),
         ("b", "new", 1, None),
