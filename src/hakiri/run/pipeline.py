@@ -320,7 +320,9 @@ class Conduct:
 
     def _look(self, connector: Connector) -> Gathered:
         """Raises TableOwned and TableMovedBack."""
-        errand = self.errand
+        errand, parts = self.errand, self.errand.equipment
+        # By Spark only before something is planned: what was planned is this pipeline's, unless the catalog says no.
+        require_owner(parts.catalog, parts.project, errand.spec, parts.place, parts.spark)
         self._catch_up()
         gathered = gather(
             errand.spec,
@@ -341,7 +343,7 @@ class Conduct:
         Raises TableOwned and TableMovedBack.
         """
         errand, parts = self.errand, self.errand.equipment
-        require_owner(parts.catalog, parts.project, errand.spec, parts.place, parts.spark)
+        require_owner(parts.catalog, parts.project, errand.spec, parts.place)
         for table in errand.spec.tables:
             TableLander(errand, table, hooks=self.hooks[table.name]).settle()
             self.hooks[table.name].after()
