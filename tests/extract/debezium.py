@@ -100,6 +100,7 @@ SCHEMA_CHANGE = {
 }
 ABOUT_NO_ROW: dict[str, Any] = {
     "a tombstone": None,
+    "an empty message": {},
     "a heartbeat": {"ts_ms": 1767600023540},
     "the begin of a transaction": TRANSACTION,
     "the end of a transaction": {**TRANSACTION, "status": "END", "event_count": 1, "data_collections": [{"a": 1}]},
