@@ -84,7 +84,13 @@ with AttemptWriter(LocalFiles(folder), attempt) as writer:
         connector,
         ChunkRead(gathered.schemas[TABLE], reading.span, since=reading.since),
         writer,
-        provenance=Provenance(attempt.run, chunk.key.chunk, wiring.clock().now()),
+        provenance=Provenance(
+            pipeline=spec.id,
+            run=attempt.run,
+            node=attempt.node,
+            chunk=chunk.key.chunk,
+            ingested_at=wiring.clock().now(),
+        ),
         rules=spec.quality.row_level,
         reshape=reshapes.get(TABLE),
     )

@@ -43,7 +43,7 @@ from hakiri.settings import Settings
 from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, EngineSection
-from hakiri.spec.read import Project
+from hakiri.spec.read import Project, Written
 from hakiri.spec.reference import resolve
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.port import Files
@@ -104,12 +104,14 @@ def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Conne
     Raises UnresolvedReference, ConnectorUnusable or BadConfig.
     """
     config = resolve(spec.source.config, settings.look_up)
-    written = project.pipelines[spec.id].written
-
-    def where(key: str) -> ManifestPlace:
-        return written.where(("source", "config", *key.split(".")))
-
+    found = project.pipelines.get(spec.id)  # none for a pipeline under the id that it had before
+    where = found and partial(_config_place, found.written)
     return registry.open_connector(spec.source.connector, config, root=project.root, where=where)
+
+
+def _config_place(written: Written, key: str) -> ManifestPlace:
+    """The line on which a key of a pipeline's `source.config` stands."""
+    return written.where(("source", "config", *key.split(".")))
 
 
 def try_pipeline(settings: Settings, name: str, *, table: str | None, rows: int) -> dict[str, Trial]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.test_rebuild import Shop, make_shop
-from hakiri.errors import HakiriError
+from hakiri.errors import SessionLost
 from hakiri.run import adopt as adopting
 
 __all__ = ["make_shop"]
@@ -132,14 +132,7 @@ def test_a_handover_that_was_cut_off_is_ended_by_the_next(
 
 
 def _dies(*_: Any, **__: Any) -> Any:
-    raise _Died
-
-
-class _Died(HakiriError):
-    code = "HK000"
-
-    def message(self) -> str:
-        return "the process ended here"
+    raise SessionLost(reason="the process ended here")
 
 
 def test_what_cannot_be_adopted_is_refused(make_shop: Any) -> None:

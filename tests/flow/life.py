@@ -12,7 +12,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -378,7 +378,7 @@ class Life:
         self.columns = dict.fromkeys(TYPES)
         """Every column that has ever been landed."""
         (root / "pipelines").mkdir(exist_ok=True)
-        (root / "pipelines/life.toml").write_text(self.source.manifest(self.kind), encoding="utf-8")
+        self._manifest.write_text(self.source.manifest(self.kind), encoding="utf-8")
         self.stand.environment["LIFE_DSN"] = self._url
 
     @property
@@ -455,6 +455,40 @@ class Life:
             self._apply()
         self.apply(dice)
 
+    def edit_lag(self, dice: random.Random) -> None:
+        """Let reads go back farther, or less far."""
+        if self.kind.has_cursor and self.kind.mode in ("append", "upsert"):
+            self.kind = replace(self.kind, lag=dice.choice([0, 2, LAG]))
+            self.oracle.kind = self.kind
+            self._manifest.write_text(self.source.manifest(self.kind), encoding="utf-8")
+
+    def edit_in_vain(self, dice: random.Random) -> None:
+        """Edit the manifest so that the table cannot follow: the apply is refused and changes nothing."""
+        if not self.oracle.held:
+            return
+        text = self.source.manifest(self.kind)
+        old, new, code = dice.choice(self._refused_edits())
+        before = Counter(_key(row, self.columns) for row in landed(self.stand, self.source.table))
+        self._manifest.write_text(text.replace(old, new), encoding="utf-8")
+        results = self.stand.apply()
+        self._manifest.write_text(text, encoding="utf-8")
+        codes = [error.code for result in results.values() for error in result.errors]
+        after = Counter(_key(row, self.columns) for row in landed(self.stand, self.source.table))
+        if codes != [code] or before != after:
+            raise Difference(f"{self.kind}: {old} became {new}: {codes}\nafter {' '.join(self.told)}")
+
+    def _refused_edits(self) -> list[tuple[str, str, str]]:
+        found = [('id = "life"', 'id = "life-renamed"', "HK617")]
+        if self.kind.has_key and self.kind.mode not in REPLACING:
+            found.append(('primary_key = ["id"]', 'primary_key = ["note"]', "HK610"))
+        if self.kind.mode in ("append", "upsert") and self.oracle.top is not None and not self.kind.lag:
+            found.append(('column = "seen"', 'column = "id"', "HK613"))
+        return found
+
+    @property
+    def _manifest(self) -> Path:
+        return self.stand.root / "pipelines/life.toml"
+
     def _apply(self) -> None:
         self.applies += 1
         result = self.stand.apply()["life"]
@@ -505,6 +539,8 @@ DEEDS = {
     "drop_column": 1,
     "widen": 1,
     "append_to_file": 2,
+    "edit_lag": 1,
+    "edit_in_vain": 1,
 }
 APPLIES = {"apply": 5, "apply_twice": 1, "apply_cut_off": 1}
 

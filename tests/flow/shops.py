@@ -74,7 +74,9 @@ class SqliteShop:
 
     def __post_init__(self) -> None:
         log = "CREATE TABLE orders_log (lsn INTEGER PRIMARY KEY, op TEXT, id INTEGER, city TEXT, seen TIMESTAMP)"
-        self._execute([("CREATE TABLE orders (id INTEGER PRIMARY KEY, city TEXT, seen TIMESTAMP)", ()), (log, ())])
+        orders = "CREATE TABLE orders (id INTEGER PRIMARY KEY, city TEXT, seen TIMESTAMP)"
+        index = "CREATE INDEX orders_seen ON orders (seen)"
+        self._execute([(orders, ()), (index, ()), (log, ())])
 
     def pipeline(self, mode: str) -> str:
         return _manifest(self.name, "sqlite", f'path = "{self.name}.sqlite"', _table(mode), mode) + CURSOR

@@ -66,7 +66,7 @@ def test_two_appliers_share_the_chunks_and_nothing_lands_twice(make_stand: MakeS
 def test_a_stopped_and_a_killed_run_are_taken_up_at_once(make_stand: MakeStand, connect: ConnectServer) -> None:
     stand = shop(make_stand, 'backfill = { rate_budget = "20/min", parallelism = 6 }\n')
     with applying(stand) as process:
-        wait_for(stand, EventKind.CHUNK_STAGED, process)
+        wait_for(stand, EventKind.CHUNK_CLAIMED, process)
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, said

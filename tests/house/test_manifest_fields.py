@@ -73,7 +73,7 @@ READERS = {
     "ColumnSpec.comment": "run/terms.py: one.comment",
     "IncrementalSpec.column": "plan/modes.py: incremental.column",
     "IncrementalSpec.lag": "plan/floor.py: incremental.lag",
-    "LoadSpec.mode": "run/landing.py: terms.load.mode",
+    "LoadSpec.mode": "spec/load.py: self.mode",
     "LoadSpec.upsert_key": "run/terms.py: self.load.upsert_key",
     "LoadSpec.null_keys": "plan/modes.py: load.null_keys",
     "LoadSpec.watermark_column": "run/terms.py: self.load.watermark_column",

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 
 from hakiri.errors import HakiriError, NotWritable, SessionLost
 from hakiri.model.disk import FULL, is_full
-from hakiri.model.session import has_ended
+from hakiri.model.session import first_line, has_ended
 
-_MAX_REASON = 300
 _WAITED = "Exception thrown in awaitResult"
 """Says that something else went wrong, which comes last."""
 _NO_TABLE = (
@@ -33,7 +32,7 @@ def translating(
         raise
     except Exception as error:
         said = str(error)
-        reason = " ".join((said.rpartition("Caused by: ")[2] if _WAITED in said else said).split())[:_MAX_REASON]
+        reason = first_line(said.rpartition("Caused by: ")[2] if _WAITED in said else said)
         if any(mark in said for mark in _CONFLICTS):
             raise conflict() from error
         if has_ended(error):

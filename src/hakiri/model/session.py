@@ -42,7 +42,7 @@ _ENDED = (
 )
 
 
-def first_line(failure: BaseException) -> str:
+def first_line(failure: BaseException | str) -> str:
     """The sentence of a foreign error that a person reads: masked, bounded, without Java's class names and stack."""
     lines = [line for line in str(failure).splitlines() if line.strip() and not _NO_SENTENCE.match(line)]
     said = _STACK.split(_LOST_TASK.sub("", lines[0]), maxsplit=1)[0] if lines else ""
