@@ -105,7 +105,7 @@ def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Conne
     """
     config = resolve(spec.source.config, settings.look_up)
     found = project.pipelines.get(spec.id)  # none for a pipeline under the id that it had before
-    where = found and partial(_config_place, found.written)
+    where = partial(_config_place, found.written) if found else None
     return registry.open_connector(spec.source.connector, config, root=project.root, where=where)
 
 
