@@ -166,6 +166,10 @@ class Database:
         self._run(f"ALTER TABLE {self.table} DROP COLUMN {name}")
         del self.columns[name]
 
+    def rename(self, name: str, new: str) -> None:
+        self._run(f"ALTER TABLE {self.table} RENAME COLUMN {name} TO {new}")
+        self.columns = {new if one == name else one: default for one, default in self.columns.items()}
+
     def widen(self) -> None:
         """Let `n` hold more; SQLite has no such statement."""
         if self.kind.source == "postgres":
@@ -215,13 +219,24 @@ class Files:
     def __post_init__(self) -> None:
         self.columns: dict[str, Any] = dict.fromkeys(TYPES)
         self.files: dict[str, list[Row]] = {}
+        self._numbers = count()
         self._folder.mkdir(parents=True)
 
     def rows(self) -> list[Row]:
         return [dict(row) for name in sorted(self.files) for row in self.files[name]]
 
     def insert(self, rows: Sequence[Row]) -> None:
-        self._write(f"{len(list(self._folder.iterdir())):05}.jsonl", list(rows))
+        self._write(f"{next(self._numbers):05}.jsonl", list(rows))
+
+    def remove(self, name: str) -> None:
+        del self.files[name]
+        (self._folder / name).unlink()
+
+    def rename(self, name: str) -> None:
+        """Give a file the next name, as a new file would have it."""
+        rows = self.files[name]
+        self.remove(name)
+        self.insert(rows)
 
     def append(self, rows: Sequence[Row], name: str) -> None:
         self._write(name, [*self.files[name], *rows])
@@ -430,6 +445,18 @@ class Life:
         if added:
             self.source.drop(dice.choice(added))
 
+    def rename_column(self, dice: random.Random) -> None:
+        """Rename a column without a word in the manifest."""
+        added = [name for name in self.source.columns if name not in TYPES]
+        if added and isinstance(self.source, Database):
+            self.source.rename(dice.choice(added), f"c{next(self.numbers)}")
+
+    def move_key(self, dice: random.Random) -> None:
+        """Give a row another number, with a newer cursor value."""
+        for row in self._some(dice, 1):
+            self.now += timedelta(seconds=1)
+            self.source.change(row["id"], {"id": next(self.numbers), "seen": self.now})
+
     def widen(self, _dice: random.Random) -> None:
         if isinstance(self.source, Database):
             self.source.widen()
@@ -437,6 +464,14 @@ class Life:
     def append_to_file(self, dice: random.Random) -> None:
         if isinstance(self.source, Files) and self.source.files:
             self.source.append([self._row(dice)], dice.choice(sorted(self.source.files)))
+
+    def remove_file(self, dice: random.Random) -> None:
+        if isinstance(self.source, Files) and len(self.source.files) > 1:
+            self.source.remove(dice.choice(sorted(self.source.files)))
+
+    def rename_file(self, dice: random.Random) -> None:
+        if isinstance(self.source, Files) and self.source.files:
+            self.source.rename(dice.choice(sorted(self.source.files)))
 
     # Deeds: what an operator does.
 
@@ -538,7 +573,11 @@ DEEDS = {
     "add_column": 2,
     "drop_column": 1,
     "widen": 1,
+    "rename_column": 1,
+    "move_key": 1,
     "append_to_file": 2,
+    "remove_file": 1,
+    "rename_file": 1,
     "edit_lag": 1,
     "edit_in_vain": 1,
 }
