@@ -41,8 +41,8 @@ from hakiri.engine.settings import EngineSettings
 from hakiri.model.session import SessionKind
 from hakiri.run.apply import apply
 from hakiri.run.journal import read_journal
-from hakiri.run.pipeline import Wish
-from hakiri.run.stopping import Stop
+from hakiri.run.pipeline import RunOptions
+from hakiri.run.stop import Stop
 from hakiri.settings import Settings
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def run_hakiri(place: Path, url: str) -> None:
     (place / "pipelines/tpch.toml").write_text(PIPELINE.format(url=url))
     settings = Settings(cwd=place, project=place, environment=dict(os.environ))
     project = wiring.workplace(settings).read()
-    with wiring.equipment(settings, project) as parts:
-        (result,) = apply(parts, [project.pipelines["tpch"].spec], wish=Wish(), stop=Stop())
+    with wiring.services(settings, project) as parts:
+        (result,) = apply(parts, [project.pipelines["tpch"].spec], options=RunOptions(), stop=Stop())
     assert not result.errors, result.errors
 
 

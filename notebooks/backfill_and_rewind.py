@@ -25,9 +25,9 @@ from hakiri.land.target import sql_name
 from hakiri.model.chunk import TableKey
 from hakiri.picture import Bar, picture, show
 from hakiri.run.apply import apply
-from hakiri.run.pipeline import Wish
+from hakiri.run.pipeline import RunOptions
 from hakiri.run.rewind import parse_window, rewind
-from hakiri.run.stopping import Stop
+from hakiri.run.stop import Stop
 from hakiri.settings import from_environment
 
 # In a workspace, name a folder of a volume, which all machines have in common, and a catalog to make two schemas in.
@@ -65,17 +65,17 @@ def put(month: int, price: int) -> None:
     (root / "orders" / f"2024-{month:02}.csv").write_text("\n".join(["id,price,day", *lines, ""]))
 
 
-def run(**wish: bool) -> str:
+def run(**options: bool) -> str:
     project = wiring.read_project(settings, tables=schemas[0], state=schemas[1])
-    with wiring.equipment(settings, project) as parts:
-        (result,) = apply(parts, [project.pipelines["shop"].spec], wish=Wish(**wish), stop=Stop())
+    with wiring.services(settings, project) as parts:
+        (result,) = apply(parts, [project.pipelines["shop"].spec], options=RunOptions(**options), stop=Stop())
     for error in result.errors:
         raise error
     return f"{result.rows_read} rows read, {result.rows} landed"
 
 
 def ask(sql: str) -> pd.DataFrame:
-    with wiring.equipment(settings, project) as parts:
+    with wiring.services(settings, project) as parts:
         return parts.spark().sql(sql).toPandas()
 
 

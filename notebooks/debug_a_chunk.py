@@ -17,7 +17,7 @@ from hakiri.extract.provenance import Provenance
 from hakiri.picture import Bar, picture, show
 from hakiri.plan.make import make_plan
 from hakiri.plan.reading import from_json
-from hakiri.run.gather import gather
+from hakiri.run.facts import gather_facts
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.trial import try_transforms
 from hakiri.settings import from_environment
@@ -49,7 +49,7 @@ reshapes = wiring.transforms(settings, project, spec)
 
 # COMMAND ----------
 
-gathered = gather(spec, connector, None, reshapes=reshapes)
+gathered = gather_facts(spec, connector, None, reshapes=reshapes)
 (planned,) = (one for one in make_plan([gathered.facts]).pipelines[0].tables if one.table.table == TABLE)
 chunk = planned.chunks[0].chunk
 reading = from_json(chunk.predicate)

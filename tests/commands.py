@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hakiri.model.boundary import STOP_AT, heed, read_stop
+from hakiri.model.crash_points import STOP_AT, read_crash_point, set_crash_point
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext
@@ -71,8 +71,8 @@ def _run(
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
-    if stop := read_stop(environment.get(STOP_AT, "")):
-        heed(stop)  # the modules that were imported before the fork have looked for it already
+    if stop := read_crash_point(environment.get(STOP_AT, "")):
+        set_crash_point(stop)  # the modules that were imported before the fork have looked for it already
     sys.argv = [name, *arguments]
     (entry,) = entry_points(group="console_scripts", name=name)
     entry.load()()

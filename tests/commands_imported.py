@@ -7,7 +7,7 @@ from importlib import import_module
 
 IMPORTED = """
 hakiri.catalog.delta.rust hakiri.catalog.sqlite hakiri.cli.apply hakiri.cli.sql hakiri.jobs hakiri.land.lander
-hakiri.land.query hakiri.run.apply hakiri.run.extraction hakiri.wiring
+hakiri.land.query.rust hakiri.run.apply hakiri.run.extraction hakiri.wiring
 pandas polars pyspark.sql.connect.functions pyspark.sql.connect.session pyspark.sql.functions pytest
 """
 

@@ -13,7 +13,7 @@ from hakiri.errors import ScopeRefused, UnresolvedReference, conceal
 from hakiri.spec.reference import Reference
 
 if TYPE_CHECKING:
-    from hakiri.engine.scope import SecretScope
+    from hakiri.engine.secret_scope import SecretScope
 
 SCOPE = "HAKIRI_SECRET_SCOPE"
 """Names the Databricks secret scope that holds what the environment does not."""
@@ -57,7 +57,7 @@ class Settings:
             return None
         # Loaded where a scope is named: outside a workspace nobody has one.
         try:
-            from hakiri.engine.scope import SecretScope
+            from hakiri.engine.secret_scope import SecretScope
         except ImportError as cause:
             raise ScopeRefused(scope=name, reason="databricks-sdk is not installed") from cause
         return SecretScope(name)

@@ -28,17 +28,17 @@ from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.hooks.registry import functions, unjudged
 from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of
-from hakiri.model.answer import Answer
 from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.query_result import QueryResult
 from hakiri.model.schema_name import quote_schema
 from hakiri.model.session import SessionKind
 from hakiri.model.view import View
 from hakiri.run.doctor import Look, Seen
-from hakiri.run.equipment import Equipment, Place
+from hakiri.run.doctor_project import local_folder, look_at_volume, looks_around, volume_of
 from hakiri.run.manifest import Workplace, choose_pipelines, find_pipeline, relocate
 from hakiri.run.node import Node
 from hakiri.run.query import table_targets
-from hakiri.run.surroundings import local_folder, look_at_volume, looks_around, volume_of
+from hakiri.run.services import Services, TablePlace
 from hakiri.settings import Settings
 from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -50,10 +50,10 @@ from hakiri.stage.port import Files
 
 if TYPE_CHECKING:
     from hakiri.extract.transform.reshape import Reshape
-    from hakiri.land.hooks.perform import Hooks
+    from hakiri.land.hooks.call import Hooks
     from hakiri.land.hooks.views import Views
     from hakiri.land.views.port import Views as ViewShelf
-    from hakiri.run.gather import Watermarks
+    from hakiri.run.facts import Watermarks
     from hakiri.run.gc import Collected
     from hakiri.run.trial import Trial
     from hakiri.run.upkeep import Maintained
@@ -136,10 +136,10 @@ def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapp
     def stream(name: str, most_bytes: int) -> bytes | None:
         tables = table_targets([one.spec for one in project.pipelines.values()], partial(place, project))
         if (paths := _paths(tables)) is not None:
-            from hakiri.land.query import stream_of
+            from hakiri.land.query.rust import stream_of
 
             return stream_of(name, paths, most_bytes=most_bytes)
-        from hakiri.land.spark_query import stream_of as stream_by_spark
+        from hakiri.land.query.spark import stream_of as stream_by_spark
 
         engine = engine_settings(settings, project)
         return stream_by_spark(name, tables, lambda: open_session(engine), most_bytes=most_bytes)
@@ -196,7 +196,7 @@ def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog |
 
 
 @contextmanager
-def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
+def services(settings: Settings, project: Project) -> Iterator[Services]:
     """Everything a run works with; the catalog is made where there is none. No session is started yet.
 
     Raises UnresolvedReference, NoLocalCatalog, and what opening the catalog raises.
@@ -209,7 +209,7 @@ def equipment(settings: Settings, project: Project) -> Iterator[Equipment]:
         spark=lambda: open_session(engine),
     )
     try:
-        yield Equipment(
+        yield Services(
             project=project.spec.project.name,
             node=Node.here(),
             clock=clock(),
@@ -298,7 +298,7 @@ def broken_rules(settings: Settings, project: Project) -> dict[str, dict[str, in
 
     Tables that have none yet are left out. Raises TableUnreadable.
     """
-    from hakiri.land.broken_rules import count_rules  # loads what reads Delta tables
+    from hakiri.land.quarantine.broken_rules import count_rules  # loads what reads Delta tables
 
     pairs = [(one.spec, table) for one in project.pipelines.values() for table in one.spec.tables]
     kept = {
@@ -320,14 +320,14 @@ def publish(values: Mapping[str, TaskValue]) -> None:
     publish_values(values)
 
 
-def place(project: Project, spec: PipelineSpec, table: TableSpec) -> Place:
+def place(project: Project, spec: PipelineSpec, table: TableSpec) -> TablePlace:
     """Where a table lands: below the context's `tables/`, in a folder of its landed name, or in the context's schema.
 
     Staged files lie in that folder either way.
     """
     quarantine = spec.quality.quarantine.table if spec.quality.quarantine else None
     root = f"{tables_root(project)}/{spec.landed_name(table)}"
-    return Place(
+    return TablePlace(
         target=target(project, spec.landed_name(table)),
         root=root,
         files=_files(root),
@@ -345,8 +345,8 @@ def target(project: Project, name: str) -> Target:
 
 def _hooks(settings: Settings, project: Project, engine: EngineSettings) -> Hooks:
     # Loaded where something lands: a look at a project calls no hooks.
-    from hakiri.land.hooks.perform import AllHooks
-    from hakiri.land.hooks.post import Poster
+    from hakiri.land.hooks.call import AllHooks
+    from hakiri.land.hooks.https import Poster
     from hakiri.land.hooks.webhook import Webhooks
 
     return AllHooks(
@@ -399,17 +399,17 @@ def ask(
     views: Callable[[], Mapping[str, View | None]],
     *,
     most_rows: int | None = None,
-) -> Answer:
+) -> QueryResult:
     """The answer of landed tables and views to one SELECT, without a JVM where they lie in folders.
 
     Of more than `most_rows` rows, no more need be fetched. Raises QueryError or ViewUnanswerable, and EngineError where
     a session is asked.
     """
     if (paths := _paths(tables)) is not None:
-        from hakiri.land.query import ask as ask_delta
+        from hakiri.land.query.rust import ask as ask_delta
 
         return ask_delta(sql, paths, views)
-    from hakiri.land.spark_query import ask as ask_spark
+    from hakiri.land.query.spark import ask as ask_spark
 
     engine = engine_settings(settings, project)
     return ask_spark(
@@ -568,7 +568,7 @@ def _say_source(
 
 
 def _say_plan(settings: Settings, project: Project, spec: PipelineSpec) -> Seen:
-    from hakiri.run.look_at_plan import look_at_plan
+    from hakiri.run.doctor_pipelines import look_at_plan
     from hakiri.run.plan import plan_pipelines
 
     with existing_catalog(settings, project) as catalog:
@@ -585,7 +585,7 @@ def _say_plan(settings: Settings, project: Project, spec: PipelineSpec) -> Seen:
 
 
 def _say_last_run(settings: Settings, project: Project, spec: PipelineSpec) -> str:
-    from hakiri.run.look_at_plan import look_at_last_run
+    from hakiri.run.doctor_pipelines import look_at_last_run
 
     with existing_catalog(settings, project) as catalog:
         return look_at_last_run(catalog, spec.id)

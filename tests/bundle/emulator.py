@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from commands import run_program
 from hakiri.bundle.files import Bundle
-from hakiri.model.boundary import STOP_AT
+from hakiri.model.crash_points import STOP_AT
 
 EXCLUDED = "excluded"
 FAILED = "failed"

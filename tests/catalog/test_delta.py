@@ -14,7 +14,7 @@ from deltalake.exceptions import DeltaError
 from conformance.catalog.plans import plan, registered, seal_for, table_of
 from conformance.catalog.workers import drain, spawn
 from hakiri.catalog.delta.damage import require_undamaged
-from hakiri.catalog.delta.neighbours import NoNeighbours
+from hakiri.catalog.delta.locks import NoLocks
 from hakiri.catalog.delta.properties import PROPERTIES
 from hakiri.catalog.delta.replica import Changes
 from hakiri.catalog.delta.rust import DeltaCatalog, RustExecutor, merge_changes
@@ -37,7 +37,7 @@ def opens(tmp_path: Path) -> Iterator[Opens]:
 
 
 def test_without_the_file_lock_every_chunk_is_still_dispatched_exactly_once(opens: Opens) -> None:
-    catalogs = [opens(neighbours=NoNeighbours()) for _ in range(WORKERS)]
+    catalogs = [opens(locks=NoLocks()) for _ in range(WORKERS)]
     registered(catalogs[0], "p", 40)
     with ThreadPoolExecutor(WORKERS) as threads:
         drained = [threads.submit(drain, each, "p", n, 3, completes=False) for n, each in enumerate(catalogs)]

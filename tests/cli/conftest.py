@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hakiri.cli import door
+from hakiri.cli.main import run as run_command
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def hakiri(capsys: pytest.CaptureFixture[str]) -> Hakiri:
 
     def run(*arguments: str) -> Answer:
         capsys.readouterr()
-        code = door.run(arguments)
+        code = run_command(arguments)
         return Answer(code, *capsys.readouterr())
 
     return run

@@ -15,7 +15,7 @@ from hakiri.model.ledger import Pipeline, Run, RunStatus
 from hakiri.model.span import WholeTable
 from hakiri.plan.reading import Reading, to_json
 from hakiri.settings import Settings
-from hakiri.wiring import equipment, workplace
+from hakiri.wiring import services, workplace
 from projects import MakeProject
 
 PIPELINE = """\
@@ -131,7 +131,7 @@ def test_failed_chunks_and_a_failed_run_are_findings_with_the_command_that_helps
     settings = Settings(cwd=shop)
     key = ChunkKey("shop", "orders", "0001-00001")
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    with equipment(settings, workplace(settings).read()) as parts:
+    with services(settings, workplace(settings).read()) as parts:
         parts.catalog.register(Pipeline("shop"))
         parts.catalog.add_chunks([Chunk(key, ordinal=0, window=Window(), predicate=to_json(Reading(WholeTable())))])
         (lease,) = parts.catalog.claim("shop", node="n")

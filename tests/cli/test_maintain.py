@@ -8,8 +8,8 @@ import pytest
 
 from cli.conftest import Hakiri
 from hakiri.catalog.sqlite import SqliteCatalog
-from hakiri.land.adoptable import MANY_FILES
-from hakiri.land.history import landings_of, read_log
+from hakiri.land.decide.adoptable import MANY_FILES
+from hakiri.land.delta.history import landings_of, read_log
 from hakiri.model.ledger import Pipeline
 from land.staging import Workshop, order
 from projects import MakeProject

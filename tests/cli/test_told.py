@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hakiri.cli.told import amount, size, span, tell
+from hakiri.cli.wording import amount, describe_event, size, span
 from hakiri.run.journal import EventKind
 from run.events import event
 
@@ -34,7 +34,7 @@ def test_an_amount() -> None:
 
 @pytest.mark.parametrize("kind", EventKind)
 def test_every_event_has_its_words_also_without_its_facts(kind: EventKind) -> None:
-    said = tell(event(kind))
+    said = describe_event(event(kind))
     assert said
     assert "\n" not in said
 
@@ -50,4 +50,4 @@ def test_a_landing_tells_of_rows_without_a_watermark_and_of_late_ones() -> None:
         "unmarked": 2,
     }
     expected = "orders: landing 2 written as version 1, 3 rows (2 without a watermark), 1 filtered"
-    assert tell(event(EventKind.LANDED, **facts)) == expected
+    assert describe_event(event(EventKind.LANDED, **facts)) == expected

@@ -47,7 +47,7 @@ def land(make_project: MakeProject, monkeypatch: pytest.MonkeyPatch) -> Land:
     def land() -> None:
         table = pa.table({"id": [1, 2, 3], "city": ["a", "b", "a"], "seen": pa.array([0, 0, 0], pa.timestamp("us"))})
         write_deltalake(f"{wiring.tables_root(project)}/orders", table)
-        with wiring.equipment(settings, project) as parts:
+        with wiring.services(settings, project) as parts:
             landing = Landing(TableKey("shop", "orders"), 1, (), LandingStatus.LANDED, version=0)
             parts.catalog.restore_landing(landing)
 

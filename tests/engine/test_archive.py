@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hakiri.engine.archive import MOST_ATTEMPTS, Archive, archive_for, discard, may_try
+from hakiri.engine.cache_files import held, held_if_free
+from hakiri.engine.class_archive import MOST_ATTEMPTS, Archive, archive_for, discard, may_try
 from hakiri.engine.java import Java
-from hakiri.engine.publish import held, held_if_free
 from hakiri.engine.settings import EngineSettings
 
 JAVA = Java(home=Path("/java"), version="17.0.15+6", origin="PATH")

@@ -14,7 +14,7 @@ from hakiri.spec.reference import Reference
 from workspaces import Workspace, open_workspace
 
 if TYPE_CHECKING:  # takes seconds to import
-    from hakiri.engine.scope import SecretScope
+    from hakiri.engine.secret_scope import SecretScope
 
 TOKEN = Reference("secret", "TOKEN")
 
@@ -27,7 +27,7 @@ def workspace() -> Iterator[Workspace]:
 
 
 def scope(workspace: Workspace, name: str = "prod") -> SecretScope:
-    from hakiri.engine.scope import SecretScope
+    from hakiri.engine.secret_scope import SecretScope
 
     return SecretScope(name, lambda: workspace.client(http_timeout_seconds=1))
 

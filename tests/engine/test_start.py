@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hakiri.engine.archive import Archive
+from hakiri.engine.class_archive import Archive
 from hakiri.engine.environment import launch_environment, spark_home
 from hakiri.engine.jars import flaws, wanted_jars
 from hakiri.engine.java import find_java

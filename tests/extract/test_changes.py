@@ -33,8 +33,8 @@ from extract.debezium import (
 from hakiri.errors import ChangesUnfit, ColumnReserved
 from hakiri.extract.changes.connect import UNCLEAR_DECIMAL, UNCLEAR_TIME
 from hakiri.extract.changes.feed import Feed, described, feed_of
+from hakiri.extract.changes.normalize import Unwrapped
 from hakiri.extract.changes.placeholder import PLACEHOLDER
-from hakiri.extract.changes.told import Unwrapped
 from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.extract.provenance import Provenance

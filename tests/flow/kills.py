@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cache
 from itertools import combinations, product
 
-from hakiri.model.boundary import Boundary, Stop
+from hakiri.model.crash_points import Boundary, CrashPoint
 
 
 class Moment(StrEnum):
@@ -22,29 +22,29 @@ class Moment(StrEnum):
 
 
 KILLS = (
-    Stop(Boundary.PLANNED),
-    Stop(Boundary.CLAIMED),
-    Stop(Boundary.BATCH_WRITTEN),
-    Stop(Boundary.BATCH_WRITTEN, 2),
-    Stop(Boundary.FILE_CLOSED),
-    Stop(Boundary.SEALED),
-    Stop(Boundary.MANIFEST_WRITTEN),
-    Stop(Boundary.COMPLETED),
-    Stop(Boundary.LANDING_RESERVED),
-    Stop(Boundary.PRE_HOOKS_DONE),
-    Stop(Boundary.BEFORE_COMMIT),  # of the quarantined rows
-    Stop(Boundary.AFTER_COMMIT),
-    Stop(Boundary.BEFORE_COMMIT, 2),  # of the table's, or of a mirror's tombstones
-    Stop(Boundary.AFTER_COMMIT, 2),
-    Stop(Boundary.LANDING_FINISHED),
-    Stop(Boundary.SNAPSHOT_RECORDED),
-    Stop(Boundary.CURSOR_MOVED),
-    Stop(Boundary.HOOK_CALLED),
-    Stop(Boundary.HOOK_NOTED),
+    CrashPoint(Boundary.PLANNED),
+    CrashPoint(Boundary.CLAIMED),
+    CrashPoint(Boundary.BATCH_WRITTEN),
+    CrashPoint(Boundary.BATCH_WRITTEN, 2),
+    CrashPoint(Boundary.FILE_CLOSED),
+    CrashPoint(Boundary.SEALED),
+    CrashPoint(Boundary.MANIFEST_WRITTEN),
+    CrashPoint(Boundary.COMPLETED),
+    CrashPoint(Boundary.LANDING_RESERVED),
+    CrashPoint(Boundary.PRE_HOOKS_DONE),
+    CrashPoint(Boundary.BEFORE_COMMIT),  # of the quarantined rows
+    CrashPoint(Boundary.AFTER_COMMIT),
+    CrashPoint(Boundary.BEFORE_COMMIT, 2),  # of the table's, or of a mirror's tombstones
+    CrashPoint(Boundary.AFTER_COMMIT, 2),
+    CrashPoint(Boundary.LANDING_FINISHED),
+    CrashPoint(Boundary.SNAPSHOT_RECORDED),
+    CrashPoint(Boundary.CURSOR_MOVED),
+    CrashPoint(Boundary.HOOK_CALLED),
+    CrashPoint(Boundary.HOOK_NOTED),
 )
 MIRROR_KILLS = (
-    Stop(Boundary.BEFORE_COMMIT, 3),  # of the mirror's own, behind its tombstones
-    Stop(Boundary.AFTER_COMMIT, 3),
+    CrashPoint(Boundary.BEFORE_COMMIT, 3),  # of the mirror's own, behind its tombstones
+    CrashPoint(Boundary.AFTER_COMMIT, 3),
 )
 MIRROR = "cdc_mirror"
 MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark", MIRROR)
@@ -64,7 +64,7 @@ class Place(StrEnum):
 class Case:
     """One death."""
 
-    kill: Stop
+    kill: CrashPoint
     mode: str
     source: str
     catalog: str
@@ -148,7 +148,7 @@ def _samples() -> Iterator[Case]:
         )
     for kill, catalog, moment in zip(MIRROR_KILLS, _FOLDER_CATALOGS, Moment, strict=False):
         yield Case(kill, MIRROR, "files", catalog, Place.FOLDER, moment)
-    yield Case(Stop(Boundary.AFTER_COMMIT, 2), "upsert", "sqlite", "sqlite", Place.SCHEMA, Moment.NEXT)
+    yield Case(CrashPoint(Boundary.AFTER_COMMIT, 2), "upsert", "sqlite", "sqlite", Place.SCHEMA, Moment.NEXT)
 
 
 _FOLDER_CATALOGS = tuple(catalog for catalog in CATALOGS if catalog != IN_TABLES)

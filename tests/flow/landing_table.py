@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from flow.kills import KILLS, MIRROR_KILLS, MODES, Case, Place, every, sample
-from hakiri.model.boundary import Boundary, Stop
+from hakiri.model.crash_points import Boundary, CrashPoint
 
 PAGE = Path(__file__).parents[2] / "docs" / "landing.md"
 DEATHS = (*KILLS, *MIRROR_KILLS)
@@ -48,13 +48,13 @@ def written(page: str) -> str:
     return page.partition(f"{BEGIN}\n\n")[2].partition(f"\n\n{END}")[0]
 
 
-def _row(kill: Stop) -> list[str]:
+def _row(kill: CrashPoint) -> list[str]:
     guarantees, otherwise = STAKES[kill.boundary]
     again = f" ({kill.passing})" if sum(one.boundary is kill.boundary for one in DEATHS) > 1 else ""
     return [f"`{kill.boundary}`{again}", guarantees, otherwise, *(_cell(kill, mode) for mode in MODES)]
 
 
-def _cell(kill: Stop, mode: str) -> str:
+def _cell(kill: CrashPoint, mode: str) -> str:
     cases = [case for case in every() if (case.kill, case.mode) == (kill, mode)]
     always = [_name(case) for case in sample() if (case.kill, case.mode) == (kill, mode)]
     return ", ".join([f"{len(cases)} cases" if cases else "-", *always])

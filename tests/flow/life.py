@@ -23,8 +23,8 @@ import polars as pl
 import psycopg
 
 from flow.stand import Stand
-from hakiri.model import boundary
-from hakiri.model.boundary import Boundary
+from hakiri.model import crash_points as boundary
+from hakiri.model.crash_points import Boundary
 from hakiri.model.staged import PROVENANCE
 
 Row = dict[str, Any]
@@ -614,12 +614,12 @@ def dying(place: Boundary) -> Iterator[None]:
     """Inside, whoever passes the boundary for the first time is cut off there."""
     before = boundary._count_down
 
-    def die(_stop: boundary.Stop) -> None:
-        boundary.heed(boundary.Stop(place, passing=-1))
+    def die(_stop: boundary.CrashPoint) -> None:
+        boundary.set_crash_point(boundary.CrashPoint(place, passing=-1))
         boundary._count_down = lambda _: None
         raise Died
 
-    boundary._count_down, boundary._state.stop = die, boundary.Stop(place)
+    boundary._count_down, boundary._state.stop = die, boundary.CrashPoint(place)
     try:
         yield
     finally:

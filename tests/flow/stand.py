@@ -20,9 +20,9 @@ from hakiri.extract.connectors.port import Connector
 from hakiri.model.staged import PROVENANCE
 from hakiri.run.apply import apply
 from hakiri.run.journal import Event
-from hakiri.run.pipeline import Result, Wish
+from hakiri.run.pipeline import RunOptions, RunResult
 from hakiri.run.query import query
-from hakiri.run.stopping import Stop
+from hakiri.run.stop import Stop
 from hakiri.settings import Settings
 from hakiri.spec.read import Project
 
@@ -47,21 +47,21 @@ class Stand:
     def apply(
         self,
         *names: str,
-        wish: Wish | None = None,
+        options: RunOptions | None = None,
         sources: Mapping[str, Connector] | None = None,
         stop: Stop | None = None,
-        **equipment: Any,
-    ) -> dict[str, Result]:
+        **services: Any,
+    ) -> dict[str, RunResult]:
         """What `hakiri apply` does, with the results by pipeline."""
         project = self.project()
         self.events.clear()
-        with wiring.equipment(self.settings, project) as parts:
+        with wiring.services(self.settings, project) as parts:
             if sources is not None:
-                equipment["connector"] = lambda spec: sources[spec.id]
+                services["connector"] = lambda spec: sources[spec.id]
             results = apply(
-                replace(parts, **equipment),
+                replace(parts, **services),
                 [project.pipelines[name].spec for name in names or project.pipelines],
-                wish=wish or Wish(),
+                options=options or RunOptions(),
                 stop=stop or Stop(),
                 listener=self.events.append,
             )

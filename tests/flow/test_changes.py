@@ -17,7 +17,7 @@ from hakiri.model.change import KEPT_COLUMN
 from hakiri.model.staged import PROVENANCE
 from hakiri.plan.explain import explain
 from hakiri.plan.make import make_plan
-from hakiri.run.gather import gather
+from hakiri.run.facts import gather_facts
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -87,7 +87,7 @@ def told(stand: Stand) -> str:
     spec = project.pipelines["now"].spec
     connector = wiring.connector(stand.settings, project, spec)
     with wiring.existing_catalog(stand.settings, project) as catalog:
-        return "\n".join(explain(make_plan([gather(spec, connector, catalog).facts])))
+        return "\n".join(explain(make_plan([gather_facts(spec, connector, catalog).facts])))
 
 
 def test_feeds_that_arrive_in_the_wrong_order_become_what_their_sources_are(make_stand: MakeStand) -> None:

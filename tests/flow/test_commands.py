@@ -14,7 +14,7 @@ from clocks import PATIENCE
 from connect_servers import ConnectServer
 from flow.processes import applying, journal, wait_for
 from flow.stand import Rows, Stand, change, source_rows
-from hakiri.cli import door
+from hakiri.cli.main import run as run_command
 from hakiri.model.chunk import ChunkStatus, TableKey
 from hakiri.model.ledger import LandingStatus, RunStatus
 from hakiri.run.journal import EventKind
@@ -99,7 +99,7 @@ def test_a_sealed_plan_is_carried_out_only_over_the_facts_it_was_made_of(
 
     def hakiri(*arguments: str) -> tuple[int, Any]:
         capsys.readouterr()
-        code = door.run([*arguments, "--json", "--project", str(stand.root)])
+        code = run_command([*arguments, "--json", "--project", str(stand.root)])
         return code, json.loads(capsys.readouterr().out)
 
     sealed = str(stand.root / "plan.json")

@@ -13,7 +13,7 @@ import pytest
 from cursor_kinds import POSTGRES, SQLITE, WHOLE, Kind
 from flow.stand import Stand, change
 from hakiri.errors import CursorColumnChanged, CursorUnordered
-from hakiri.run.pipeline import Wish
+from hakiri.run.pipeline import RunOptions
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -177,5 +177,5 @@ def test_another_column_is_not_read_from_where_the_first_one_came_to(make_stand:
     (refused,) = stand.apply()["shop"].errors
     assert isinstance(refused, CursorColumnChanged)
     assert "`seen` = 500, and its cursor is `id` now" in refused.message()
-    assert stand.apply(wish=Wish(is_full_refresh=True))["shop"].rows == 2
+    assert stand.apply(options=RunOptions(is_full_refresh=True))["shop"].rows == 2
     assert stand.apply()["shop"].errors == ()

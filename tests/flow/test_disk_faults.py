@@ -8,7 +8,7 @@ import pytest
 
 from disks import SmallDisk, small_disk
 from flow.stand import Stand, change, source_rows
-from hakiri.cli import door
+from hakiri.cli.main import run as run_command
 from hakiri.errors import NotWritable
 from hakiri.model.chunk import ChunkStatus, TableKey
 from hakiri.model.ledger import RunStatus
@@ -65,10 +65,10 @@ def test_a_run_on_a_disk_that_is_full_already_says_so_and_changes_nothing(
     shop: Stand, disk: SmallDisk, capsys: pytest.CaptureFixture[str], *, is_begun: bool
 ) -> None:
     if is_begun:
-        door.run(["catalog", "rebuild", "--project", str(shop.root)])
+        run_command(["catalog", "rebuild", "--project", str(shop.root)])
         capsys.readouterr()
     disk.fill()
-    code = door.run(["apply", "--project", str(shop.root)])
+    code = run_command(["apply", "--project", str(shop.root)])
     said = capsys.readouterr().err
     assert code == 1, said
     assert "error[HK501]" in said

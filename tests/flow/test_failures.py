@@ -14,7 +14,7 @@ from flow.stand import Rows, Stand
 from hakiri.errors import ChunksFailed, RateLimited, SourceRefused, SourceUnreachable, TaskStopped
 from hakiri.model.ledger import RunStatus
 from hakiri.run.journal import EventKind
-from hakiri.run.pipeline import Wish
+from hakiri.run.pipeline import RunOptions
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -114,7 +114,7 @@ def test_a_poisoned_chunk_holds_none_of_the_others_back_and_can_be_taken_up_agai
     assert sorted(attempts.values()) == [1, 1, 1, 3]
     again = stand.apply(sources={"flaky": source})["flaky"]
     assert again.status is RunStatus.FAILED, "a chunk that failed for good is not tried again unasked"
-    assert stand.apply(sources={"flaky": source}, wish=Wish(retries_failed=True))["flaky"].errors == ()
+    assert stand.apply(sources={"flaky": source}, options=RunOptions(retries_failed=True))["flaky"].errors == ()
     assert stand.landed("numbers") == EVERY_ROW
 
 
@@ -156,7 +156,7 @@ def test_a_staged_file_that_is_lost_or_damaged_is_read_again(stand: Stand, sourc
     lost, damaged, *_ = sorted(stand.folder("numbers").rglob("part-00000.parquet"))
     lost.unlink()
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
-    assert stand.apply(sources={"flaky": source}, wish=Wish(retries_failed=True))["flaky"].errors == ()
+    assert stand.apply(sources={"flaky": source}, options=RunOptions(retries_failed=True))["flaky"].errors == ()
     assert stand.landed("numbers") == EVERY_ROW
 
 
@@ -164,7 +164,7 @@ def test_a_manifest_that_comes_to_say_truncate_amid_a_round_lands_the_rest(stand
     assert stand.apply(sources={"flaky": replace(source, poisoned=30)})["flaky"].status is RunStatus.FAILED
     path = stand.root / "pipelines/flaky.toml"
     path.write_text(f'{path.read_text()}load = {{ mode = "truncate" }}\n')
-    assert stand.apply(sources={"flaky": source}, wish=Wish(retries_failed=True))["flaky"].errors == ()
+    assert stand.apply(sources={"flaky": source}, options=RunOptions(retries_failed=True))["flaky"].errors == ()
     assert stand.landed("numbers") == EVERY_ROW
 
 
@@ -175,7 +175,7 @@ def test_equal_rows_of_a_chunk_that_is_tried_again_are_all_kept(make_stand: Make
     twins = replace(source, poisoned=30, twins=True)
     assert stand.apply(sources={"flaky": twins})["flaky"].status is RunStatus.FAILED
     mended = replace(twins, poisoned=None)
-    assert stand.apply(sources={"flaky": mended}, wish=Wish(retries_failed=True))["flaky"].errors == ()
+    assert stand.apply(sources={"flaky": mended}, options=RunOptions(retries_failed=True))["flaky"].errors == ()
     assert stand.landed("numbers") == Rows({(0, 0): 100})
 
 

@@ -13,9 +13,9 @@ from hakiri import wiring
 from hakiri.model.chunk import Window
 from hakiri.model.ledger import Pipeline, RunStatus
 from hakiri.plan.make import make_plan
-from hakiri.run.gather import gather
+from hakiri.run.facts import gather_facts
 from hakiri.run.journal import Event, EventKind
-from hakiri.run.pipeline import Result, Wish
+from hakiri.run.pipeline import RunOptions, RunResult
 from hakiri.run.rewind import rewind
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
@@ -47,7 +47,7 @@ def event(number: int, kind: str | None = "click") -> str:
     return json.dumps({"id": number, "kind": kind})
 
 
-def apply(stand: Stand) -> Result:
+def apply(stand: Stand) -> RunResult:
     result = stand.apply()["events"]
     assert (result.status, result.errors) == (RunStatus.SUCCEEDED, ())
     return result
@@ -60,7 +60,7 @@ def test_a_full_refresh_of_an_upsert_leaves_one_row_per_key(make_stand: MakeStan
     put(stand, "2.jsonl", event(2))
     apply(stand)
     assert stand.landed("events") == Rows({(1, "click"): 1, (2, "click"): 1})
-    (result,) = stand.apply(wish=Wish(is_full_refresh=True)).values()
+    (result,) = stand.apply(options=RunOptions(is_full_refresh=True)).values()
     assert result.errors == ()
     assert stand.landed("events") == Rows({(1, "click"): 1, (2, "click"): 1})
 
@@ -208,7 +208,7 @@ def plan_only(stand: Stand) -> None:
     """What a run leaves behind that was cut off after its plan."""
     project = stand.project()
     spec = project.pipelines["events"].spec
-    with wiring.equipment(stand.settings, project) as parts:
-        facts = gather(spec, parts.connector(spec), parts.catalog).facts
+    with wiring.services(stand.settings, project) as parts:
+        facts = gather_facts(spec, parts.connector(spec), parts.catalog).facts
         parts.catalog.register(Pipeline(spec.id, parallelism=2))
         assert parts.catalog.add_chunks(make_plan([facts]).new_chunks) == 2

@@ -55,8 +55,8 @@ from flow.shops import (
 from flow.stand import Rows, Stand
 from hakiri import wiring
 from hakiri.catalog.port import LEASE_SECONDS
-from hakiri.model.boundary import STOP_AT, Boundary, Stop
 from hakiri.model.chunk import TableKey
+from hakiri.model.crash_points import STOP_AT, Boundary, CrashPoint
 from hakiri.run.node import Node
 from postgres_servers import database
 from projects import MakeProject
@@ -263,7 +263,7 @@ class LeapingClock(ManualClock):
 
 
 def test_the_lease_of_a_process_on_another_machine_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = stage(Case(Stop(Boundary.CLAIMED), "append", "sqlite", "sqlite", Place.FOLDER, Moment.FIRST))
+    scene = stage(Case(CrashPoint(Boundary.CLAIMED), "append", "sqlite", "sqlite", Place.FOLDER, Moment.FIRST))
     _begin(scene)
     scene.kill()
     clock = LeapingClock(wiring.clock().now())

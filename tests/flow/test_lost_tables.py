@@ -10,10 +10,10 @@ import pytest
 from deltalake import DeltaTable
 
 from flow.stand import Rows, Stand, change, source_rows
-from hakiri.cli import door
+from hakiri.cli.main import run as run_command
 from hakiri.errors import TableMovedBack, render
 from hakiri.model.ledger import RunStatus
-from hakiri.run.pipeline import Wish
+from hakiri.run.pipeline import RunOptions
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -22,7 +22,7 @@ id = "shop"
 source = { connector = "sqlite", config = { path = "shop.sqlite" } }
 tables = [{ name = "orders", primary_key = ["id"], incremental = "id" }]
 """
-FULL_REFRESH = Wish(is_full_refresh=True)
+FULL_REFRESH = RunOptions(is_full_refresh=True)
 
 
 @pytest.fixture
@@ -61,17 +61,17 @@ def test_every_door_reports_a_table_that_lost_rows_and_a_full_refresh_brings_the
     assert "--full-refresh" in render(error)
     for command in ("plan", "status"):
         capsys.readouterr()
-        assert door.run([command, "--project", str(shop.root)]) == 1
+        assert run_command([command, "--project", str(shop.root)]) == 1
         assert "error[HK802]" in capsys.readouterr().err
-    door.run(["status", "--json", "--project", str(shop.root)])
+    run_command(["status", "--json", "--project", str(shop.root)])
     assert json.loads(capsys.readouterr().out)[0]["error"]["code"] == "HK802"
 
-    assert shop.apply(wish=FULL_REFRESH)["shop"].errors == ()
+    assert shop.apply(options=FULL_REFRESH)["shop"].errors == ()
     assert shop.landed("orders") == at_source(shop)
     change(shop.root / "shop.sqlite", "INSERT INTO orders VALUES (3, 'c')")
     assert shop.apply()["shop"].status is RunStatus.SUCCEEDED
     assert shop.landed("orders") == at_source(shop)
-    assert door.run(["status", "--project", str(shop.root)]) == 0
+    assert run_command(["status", "--project", str(shop.root)]) == 0
 
 
 def test_a_table_that_is_restored_to_the_version_it_had_goes_on(shop: Stand) -> None:

@@ -15,7 +15,8 @@ from flow.kills import MIRROR, MODES
 from flow.shops import SqliteShop, landed_orders, order, orders, truth
 from flow.stand import Stand
 from hakiri import wiring
-from hakiri.land import compact, named_upkeep
+from hakiri.land.upkeep import compact
+from hakiri.land.upkeep import spark as named_upkeep
 from hakiri.run.rebuild import rebuild
 from hakiri.run.upkeep import Maintained, Tended
 from land.aging import grow_old
@@ -110,7 +111,7 @@ def test_maintenance_leaves_every_row_and_every_later_landing_as_they_would_be(
     wiring.collect_leavings(stand.settings, stand.project(), retention=timedelta(hours=1))
     rmtree(stand.root / ".hakiri/context/catalog")
     project = stand.project()
-    with wiring.equipment(stand.settings, project) as parts:
+    with wiring.services(stand.settings, project) as parts:
         restored = rebuild(parts, [project.pipelines["shop"].spec])
     assert [one.error for one in restored] == [None]
     assert stand.apply()["shop"].errors == ()

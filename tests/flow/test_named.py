@@ -16,10 +16,10 @@ from flow.stand import Rows, Stand, change, source_rows
 from hakiri import jobs, wiring
 from hakiri.errors import QueryFailed, QueryRefused, TableNotLanded, TableOwned, UnknownTable
 from hakiri.model.chunk import TableKey
-from hakiri.run import work
+from hakiri.run import extract_chunks as work
 from hakiri.run.adopt import adopt_tables
 from hakiri.run.compile import compile_sources
-from hakiri.run.stopping import Stop
+from hakiri.run.stop import Stop
 from hakiri.run.views import apply_views
 from land.kinds import sample
 from volumes import volume
@@ -164,7 +164,7 @@ def test_tables_and_views_of_a_schema_are_asked_by_their_names_and_looked_up_in(
     assert stand.sql('SELECT count(*) FROM "crm.orders_quarantine"') == [(4,)]
     with pytest.raises(TableNotLanded, match="late"):
         stand.sql("SELECT * FROM late")
-    with wiring.equipment(stand.settings, stand.project()) as parts:
+    with wiring.services(stand.settings, stand.project()) as parts:
         made = apply_views(parts, stand.project(), wiring.view_shelf(stand.settings, stand.project()), stop=Stop())
     assert made.errors == ()
     assert stand.sql("WITH crm AS (SELECT * FROM late) SELECT id FROM crm ORDER BY 1") == [
@@ -223,7 +223,7 @@ def test_a_renamed_pipeline_adopts_a_named_table_and_lands_nothing_twice(
     (error,) = stand.apply()["store"].errors
     assert isinstance(error, TableOwned)
     assert landed(spark, f"{schema}.crm_orders") == before
-    with wiring.equipment(stand.settings, stand.project()) as parts:
+    with wiring.services(stand.settings, stand.project()) as parts:
         (adopted,) = adopt_tables(parts, stand.project(), "store", "shop")
     assert (adopted.table, adopted.landings) == ("crm.orders", 1)
     put(stand, (21, "new", 21))

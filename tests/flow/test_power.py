@@ -20,8 +20,8 @@ from hakiri.land.stamp import app_id
 from hakiri.land.target import PathTarget, quarantine_of
 from hakiri.model.chunk import ChunkStatus, TableKey
 from hakiri.model.ledger import LandingStatus, RunStatus
-from hakiri.run.equipment import Place
 from hakiri.run.journal import EventKind, journal_path, read_journal
+from hakiri.run.services import TablePlace
 from hakiri.stage.manifest import fingerprint, read_manifest
 from hakiri.stage.seal import verify
 from power import SYNCS, Call, Disk, trace
@@ -188,7 +188,7 @@ def write_manifests(root: Path) -> None:
         (root / name).write_text(text)
 
 
-def places(stand: Stand) -> Iterator[tuple[TableKey, Place]]:
+def places(stand: Stand) -> Iterator[tuple[TableKey, TablePlace]]:
     project = stand.project()
     for entry in project.pipelines.values():
         for table in entry.spec.tables:

@@ -9,7 +9,7 @@ import pytest
 
 from flow.shops import SqliteShop, landed_orders, order, orders
 from flow.stand import Stand
-from hakiri.cli import door
+from hakiri.cli.main import run as run_command
 from hakiri.model.chunk import ChunkStatus, TableKey
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
@@ -29,7 +29,7 @@ def test_a_window_is_read_again_and_lands_once(make_stand: MakeStand, mode: str)
     assert landed_orders(stand, "shop.orders") == before, "it lies behind the cursor"
 
     window = ("--from", "2026-01-22", "--to", "2026-01-25", "--reason", "RT-481")
-    assert door.run(["backfill", "rewind", "shop", *window, "--project", str(stand.root)]) == 0
+    assert run_command(["backfill", "rewind", "shop", *window, "--project", str(stand.root)]) == 0
     waiting = stand.ask(lambda catalog: catalog.chunks(TableKey("shop", "orders"), [ChunkStatus.PENDING]))
     assert {one.reason.partition(" ")[0] for one in waiting} == {"RT-481"}
     assert 0 < len(waiting) < 5

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from flow.stand import Rows, Stand, change
-from hakiri.cli import door
+from hakiri.cli.main import run as run_command
 from hakiri.errors import KeyChanged, SchemaDrift, SchemaIncompatible
 from hakiri.extract.connectors.files import connector
 from hakiri.model.ledger import RunStatus
 from hakiri.run.journal import EventKind
-from hakiri.run.pipeline import Wish
+from hakiri.run.pipeline import RunOptions
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 Hakiri = Callable[..., tuple[int, Any]]
@@ -61,7 +61,7 @@ def hakiri(capsys: pytest.CaptureFixture[str]) -> Hakiri:
 
     def call(stand: Stand, *arguments: str) -> tuple[int, Any]:
         capsys.readouterr()
-        code = door.run([*arguments, "--json", "--project", str(stand.root)])
+        code = run_command([*arguments, "--json", "--project", str(stand.root)])
         return code, json.loads(capsys.readouterr().out)
 
     return call
@@ -210,7 +210,7 @@ def test_another_key_is_another_table_unless_every_row_is_read_anew(shop: Stand)
     assert isinstance(error, KeyChanged)
     assert (error.before, error.after) == ("id", "id, code")
     assert shop.landed("orders") == Rows([(1, 10)])
-    assert shop.apply(wish=Wish(is_full_refresh=True))["shop"].errors == ()
+    assert shop.apply(options=RunOptions(is_full_refresh=True))["shop"].errors == ()
     assert shop.apply()["shop"].errors == ()
     assert shop.landed("orders") == Rows([(1, 10), (2, 20)])
 
@@ -226,7 +226,7 @@ def test_another_key_of_an_upsert_is_another_table_too(make_stand: MakeStand) ->
     assert isinstance(error, KeyChanged)
     assert (error.before, error.after) == ("code", "part")
     assert stand.landed("events") == Rows([(1, "a", 1), (2, "b", 1)])
-    assert stand.apply(wish=Wish(is_full_refresh=True))["events"].errors == ()
+    assert stand.apply(options=RunOptions(is_full_refresh=True))["events"].errors == ()
     (row,) = stand.landed("events")
     assert row[2] == 1
 

@@ -13,9 +13,9 @@ from hakiri.land.lander import Outcome
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Phase, Pipeline, RunStatus
 from hakiri.plan.make import make_plan
-from hakiri.run.gather import gather
+from hakiri.run.facts import gather_facts
 from hakiri.run.journal import EventKind
-from hakiri.run.pipeline import Wish
+from hakiri.run.pipeline import RunOptions
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -48,8 +48,8 @@ def at_source(stand: Stand) -> Rows:
     return source_rows(stand.root / "shop.sqlite", QUERY)
 
 
-def outcomes(stand: Stand, wish: Wish | None = None) -> list[Outcome]:
-    result = stand.apply(wish=wish)["shop"]
+def outcomes(stand: Stand, options: RunOptions | None = None) -> list[Outcome]:
+    result = stand.apply(options=options)["shop"]
     assert result.errors == ()
     return [one.landed.outcome for one in result.landings]
 
@@ -104,7 +104,7 @@ def test_equal_rows_without_a_key_keep_their_number(make_stand: MakeStand) -> No
 def test_truncate_follows_every_change_and_rests_without_one(make_stand: MakeStand) -> None:
     stand = shop(make_stand, mode="truncate")
     assert outcomes(stand) == [Outcome.ADOPTED]
-    assert outcomes(stand) == [Outcome.RESTED]
+    assert outcomes(stand) == [Outcome.UNCHANGED]
     change(stand.root / "shop.sqlite", "DELETE FROM orders WHERE id < 10", "UPDATE orders SET city = 'x' WHERE id = 20")
     assert outcomes(stand) == [Outcome.ADOPTED]
     assert stand.landed("orders") == at_source(stand)
@@ -119,7 +119,7 @@ def test_a_full_refresh_takes_the_place_of_what_has_landed(make_stand: MakeStand
     # Behind the cursor, so that no increment sees it.
     change(stand.root / "shop.sqlite", "DELETE FROM orders WHERE id < 10", "UPDATE orders SET city = 'x' WHERE id = 20")
     assert stand.apply()["shop"].did_nothing
-    assert outcomes(stand, Wish(is_full_refresh=True)) == [Outcome.ADOPTED]
+    assert outcomes(stand, RunOptions(is_full_refresh=True)) == [Outcome.ADOPTED]
     assert stand.landed("orders") == at_source(stand)
     assert stand.apply()["shop"].did_nothing
 
@@ -163,7 +163,7 @@ def test_a_refresh_of_an_emptied_source_begins_anew(make_stand: MakeStand) -> No
     stand = shop(make_stand, mode="append", table='incremental = "seen"')
     stand.apply()
     change(stand.root / "shop.sqlite", "DELETE FROM orders")
-    stand.apply(wish=Wish(is_full_refresh=True))
+    stand.apply(options=RunOptions(is_full_refresh=True))
     assert stand.landed("orders") == Rows()
     change(stand.root / "shop.sqlite", many=[insert(orders(0, 2))])  # far below the old cursor
     stand.apply()
@@ -185,9 +185,9 @@ def test_a_table_that_was_taken_out_of_the_manifest_holds_nothing_up(make_stand:
     alone = path.read_text()
     path.write_text(alone.replace("tables = [", 'tables = ["others", '))
     project = stand.project()
-    with wiring.equipment(stand.settings, project) as parts:
+    with wiring.services(stand.settings, project) as parts:
         spec = project.pipelines["shop"].spec
-        plan = make_plan([gather(spec, parts.connector(spec), parts.catalog).facts])
+        plan = make_plan([gather_facts(spec, parts.connector(spec), parts.catalog).facts])
         parts.catalog.register(Pipeline("shop", parallelism=2))
         parts.catalog.add_chunks(plan.new_chunks)
     both = path.read_text()
@@ -198,5 +198,5 @@ def test_a_table_that_was_taken_out_of_the_manifest_holds_nothing_up(make_stand:
     (error,) = stand.apply()["shop"].errors
     assert isinstance(error, ChunksFailed)
     assert "no longer in the manifest" in error.reason
-    assert stand.apply(wish=Wish(retries_failed=True))["shop"].errors == ()
+    assert stand.apply(options=RunOptions(retries_failed=True))["shop"].errors == ()
     assert stand.landed("others") == Rows([(7,)])

@@ -15,7 +15,7 @@ from flow.stand import Stand, change
 from hakiri.model.ledger import RunStatus
 from hakiri.model.staged import PROVENANCE, Tally
 from hakiri.run.compile import compile_sources
-from hakiri.run.pipeline import Result
+from hakiri.run.pipeline import RunResult
 from hakiri.wiring import workplace
 
 REPO = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def landed(stand: Stand, table: str) -> list[dict[str, object]]:
     return frame.to_dicts()
 
 
-def tally(result: Result) -> Tally:
+def tally(result: RunResult) -> Tally:
     assert (result.status, result.errors) == (RunStatus.SUCCEEDED, ())
     return sum((one.landed.tally for one in result.landings), Tally())
 

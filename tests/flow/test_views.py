@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flow.stand import Stand, change
-from hakiri.cli import door
+from hakiri.cli.main import run as run_command
 
 PIPELINE = """\
 id = "shop"
@@ -35,7 +35,7 @@ def test_views_follow_their_tables(
 
     def hakiri(*arguments: str) -> tuple[int, Any]:
         capsys.readouterr()
-        code = door.run([arguments[0], "--project", str(stand.root), "--json", *arguments[1:]])
+        code = run_command([arguments[0], "--project", str(stand.root), "--json", *arguments[1:]])
         return code, json.loads(capsys.readouterr().out)
 
     code, told = hakiri("apply")

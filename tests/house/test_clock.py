@@ -13,15 +13,15 @@ SRC = Path(__file__).parents[2] / "src" / "hakiri"
 CLOCK = "model/clock.py"
 SLEEPERS = {
     CLOCK,
-    "run/stopping.py",  # the wait of the retry loop and of whoever looks for work, ended by a stop
-    "catalog/delta/group.py",  # a lost race for a commit
-    "catalog/delta/neighbours.py",  # the turn of another process
+    "run/stop.py",  # the wait of the retry loop and of whoever looks for work, ended by a stop
+    "catalog/delta/store.py",  # a lost race for a commit
+    "catalog/delta/locks.py",  # the turn of another process
     "cli/status.py",  # --watch
     "land/hooks/databricks.py",  # until the workspace has refreshed a view
 }
 WAITERS = {
     "run/heartbeat.py",  # between two beats; a clock of a test would stop the heart
-    "run/work.py",  # for the first of several tasks
+    "run/extract_chunks.py",  # for the first of several tasks
     "land/hooks/unity.py",  # for a function that is called in a thread of its own
 }
 INSTANTS = {"now", "utcnow", "today", "time", "time_ns", "localtime", "gmtime"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flow.kills import MODES, every
 from flow.landing_table import DEATHS, PAGE, STAKES, render, written
-from hakiri.model.boundary import Boundary
+from hakiri.model.crash_points import Boundary
 from house.test_guarantees import GUARANTEES, names_of_tests
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hakiri import wiring
-from hakiri.run import work
+from hakiri.run import extract_chunks as work
 from volumes import volume
 
 if TYPE_CHECKING:

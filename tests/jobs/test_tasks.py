@@ -20,7 +20,7 @@ from hakiri.engine import task_values
 from hakiri.engine.probe import STEPS, Step
 from hakiri.errors import TaskLost
 from hakiri.model.session import SessionKind
-from hakiri.run import work
+from hakiri.run import extract_chunks as work
 from projects import MakeProject
 from workspaces import open_workspace
 

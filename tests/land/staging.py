@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, QueryBuilder
 
+from hakiri.land.decide.same_rows import Shape, remembered
 from hakiri.land.lander import Landed, Outcome, land
 from hakiri.land.recipe import LandRequest
-from hakiri.land.sameness import Shape, remembered
-from hakiri.land.staged_types import table_type
-from hakiri.land.standing import Carried
+from hakiri.land.staged.types import table_type
+from hakiri.land.table_state import ExpectedLanding
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.model.chunk import ChunkKey, TableKey
 from hakiri.model.key import KeyValue
@@ -70,7 +70,7 @@ class Workshop:
     root: Path
     spark: Callable[[], SparkSession] = no_spark
     target: Target | None = None
-    carried: Carried | None = None
+    carried: ExpectedLanding | None = None
     number: int = 0
     staged: int = 0
     shapes: tuple[Shape, ...] = ()
@@ -149,8 +149,8 @@ class Workshop:
     def finish(self, request: LandRequest, landed: Landed) -> Landed:
         """What the catalog notes when a landing is finished."""
         self.number = request.landing.number
-        if landed.outcome is not Outcome.RESTED:
-            self.carried = Carried(self.number, landed.version)
+        if landed.outcome is not Outcome.UNCHANGED:
+            self.carried = ExpectedLanding(self.number, landed.version)
         read = ((table_type(chunk.schema, table=TABLE.table), chunk.ingested_at) for chunk in request.chunks)
         self.shapes = remembered(self.shapes, read)
         return landed

@@ -11,9 +11,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from hakiri.errors import LandingFailed, LandingOutOfOrder, RowsUncounted, StagedFileUnfit, TableMovedBack
+from hakiri.land.delta.spark import SparkTable
 from hakiri.land.lander import Outcome, land
-from hakiri.land.spark import SparkTable
-from hakiri.land.standing import Carried
+from hakiri.land.table_state import ExpectedLanding
 from hakiri.model.staged import Tally
 from land.staging import Workshop, order
 
@@ -100,7 +100,7 @@ def test_a_landing_that_was_restored_away_before_it_was_finished_is_no_replay(wo
 
 def test_a_table_put_back_from_a_copy_is_not_landed_in(workshop: Workshop) -> None:
     workshop.land_rows(order(1))
-    workshop.carried = Carried(1, 7)
+    workshop.carried = ExpectedLanding(1, 7)
     with pytest.raises(TableMovedBack, match="version 0"):
         workshop.land_rows(order(2))
 
@@ -109,7 +109,7 @@ def test_an_empty_landing_makes_the_table_and_after_that_nothing(either: Worksho
     assert either.land(either.chunk([])).version == 0
     assert either.rows() == []
     rested = either.land(either.chunk([]))
-    assert (rested.outcome, rested.version) == (Outcome.RESTED, 0)
+    assert (rested.outcome, rested.version) == (Outcome.UNCHANGED, 0)
     assert either.version() == 0
     assert either.land_rows(order(1)).version == 1
 

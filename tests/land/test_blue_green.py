@@ -14,9 +14,9 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from hakiri.errors import BuildTaken, HookFailed, LandingFailed, RowsUncounted, SchemaIncompatible
-from hakiri.land.build import BUILDS
+from hakiri.land.delta.build import BUILDS
 from hakiri.land.lander import Outcome, land
-from hakiri.land.query import ask
+from hakiri.land.query.rust import ask
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.spec.load import LoadMode
 from land.kinds import sample

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 from hakiri.errors import MirrorUnfit, TombstonesLost
+from hakiri.land.decide.prune import REACH
 from hakiri.land.lander import Outcome
 from hakiri.land.modes.cdc_mirror import cdc_mirror, with_mirrored
-from hakiri.land.reach import REACH
 from hakiri.land.recipe import Mirror
-from hakiri.land.staged_types import table_type
+from hakiri.land.staged.types import table_type
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.land.tombstones import farthest_op, land_tombstones
 from hakiri.model.change import HISTORY, KEPT_COLUMN, OP_COLUMN, Op
@@ -103,7 +103,7 @@ def test_hundreds_of_shuffled_feeds_converge_landing_by_landing(spark_workshop: 
         assert 0 < landed.tally.staged < len(batch)
         assert feed.rows(*more) == sorted(oracle(seen), key=repr)
     again = feed.land(*random.choice(batches))
-    assert (again.outcome, again.tally.staged) == (Outcome.RESTED, 0), "what has landed says nothing new"
+    assert (again.outcome, again.tally.staged) == (Outcome.UNCHANGED, 0), "what has landed says nothing new"
 
 
 def partial(random: Random) -> list[list[Change]]:
@@ -128,7 +128,7 @@ def require_filled(shop: Workshop, kind: str) -> None:
         found = shop.rows("id", "lsn", "note", KEPT_COLUMN, *more)
         wanted = [(key, lsn, *notes[key, lsn], *rest) for key, _, lsn, *rest in oracle(seen)]
         assert found == sorted(wanted, key=repr)
-    assert feed.land(*seen).outcome is Outcome.RESTED, "what has landed says nothing new"
+    assert feed.land(*seen).outcome is Outcome.UNCHANGED, "what has landed says nothing new"
 
 
 @pytest.mark.parametrize("kind", sample("hard", of=tuple(KINDS)))

@@ -12,14 +12,14 @@ import pytest
 from deltalake import DeltaTable
 
 from hakiri.errors import LandingFailed, TableContended, UpkeepFailed
-from hakiri.land import compact as compacting
 from hakiri.land import lander
-from hakiri.land.adoptable import MANY_FILES
-from hakiri.land.compact import CHECKPOINT_DUE, WRITTEN_MEANWHILE, Compacted, compact
-from hakiri.land.history import landings_of, read_log
+from hakiri.land.decide.adoptable import MANY_FILES
+from hakiri.land.delta.history import landings_of, read_log
 from hakiri.land.lander import Outcome, land
 from hakiri.land.target import sql_name
-from hakiri.model.boundary import Boundary
+from hakiri.land.upkeep import compact as compacting
+from hakiri.land.upkeep.compact import CHECKPOINT_DUE, WRITTEN_MEANWHILE, Compacted, compact
+from hakiri.model.crash_points import Boundary
 from hakiri.spec.load import LoadMode
 from land.staging import Workshop, order
 
@@ -164,7 +164,7 @@ def test_what_only_upkeep_came_after_is_still_the_last_landing(spark_workshop: W
     spark = spark_workshop.spark()
     spark.sql(f"OPTIMIZE delta.`{spark_workshop.root}` ZORDER BY (id)").collect()
     assert spark_workshop.version() == 1
-    assert spark_workshop.land_rows(*rows, repeats_last=True).outcome is Outcome.RESTED
+    assert spark_workshop.land_rows(*rows, repeats_last=True).outcome is Outcome.UNCHANGED
     assert spark_workshop.version() == 1
     DeltaTable(spark_workshop.root).delete("id = 1")
     assert spark_workshop.land_rows(*rows, repeats_last=True).outcome is Outcome.ADOPTED

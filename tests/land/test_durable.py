@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from hakiri.land.durable import make_durable
+from hakiri.land.delta.durable import make_durable
 from hakiri.land.target import NamedTarget, PathTarget
 from hakiri.model import durable
 

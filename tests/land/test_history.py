@@ -10,11 +10,11 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from hakiri.errors import LandingOutOfOrder, LandingTooLarge, TableMovedBack
-from hakiri.land import spark as by_spark
-from hakiri.land.history import describe_history, landings_of, read_log
+from hakiri.land.delta import spark as by_spark
+from hakiri.land.delta.history import describe_history, landings_of, read_log
 from hakiri.land.lander import Outcome, land, last_number
 from hakiri.land.stamp import MAX_BYTES, from_text, stamp_of, to_text
-from hakiri.land.standing import Carried, carried
+from hakiri.land.table_state import ExpectedLanding, expected_landing
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.ledger import Landing, LandingStatus
@@ -45,7 +45,7 @@ def test_landings_are_read_back_whole_and_in_order(workshop: Workshop) -> None:
         (1, 0, (first.chunk,), "c1"),
         (2, 2, (second.chunk,), "c2"),
     ]
-    assert carried(found) == workshop.carried
+    assert expected_landing(found) == workshop.carried
     assert landings_of(read_log(workshop.root), "test/shop/other") == ()
 
 
@@ -119,9 +119,9 @@ def test_a_stamp_is_bounded() -> None:
 
 
 def test_the_landing_a_table_should_carry_is_the_last_that_became_a_version() -> None:
-    assert carried([]) is None
+    assert expected_landing([]) is None
     known = [landing(1, version=0), landing(2), landing(3, version=4), landing(4, version=4)]
-    assert carried(known) == Carried(3, 4)
+    assert expected_landing(known) == ExpectedLanding(3, 4)
 
 
 def test_a_catalog_that_counts_from_one_again_is_not_taken_for_a_replay(workshop: Workshop) -> None:
@@ -134,5 +134,7 @@ def test_a_catalog_that_counts_from_one_again_is_not_taken_for_a_replay(workshop
 
 def test_a_landing_is_adopted_again_after_the_catalog_was_rebuilt(workshop: Workshop) -> None:
     workshop.land_rows(order(1))
-    rebuilt = replace(workshop, carried=carried([one.landing() for one in landings_of(read_log(workshop.root), APP)]))
+    rebuilt = replace(
+        workshop, carried=expected_landing([one.landing() for one in landings_of(read_log(workshop.root), APP)])
+    )
     assert rebuilt.land_rows(order(2)).outcome is Outcome.ADOPTED

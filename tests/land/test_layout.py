@@ -54,8 +54,8 @@ def land_in_every_mode(shop: Workshop) -> None:
     assert shop.rows() == []
     shop.land_rows(order(1, "a", 1), order(2, "b/=", 1))
     shop.land_rows(order(2, "B", 2), order(3, None, 2), **BY_ID)
-    assert shop.land(shop.chunk([]), **BY_ID).outcome is Outcome.RESTED
-    assert shop.land_rows(order(2, "B", 2), **BY_ID).outcome is Outcome.RESTED
+    assert shop.land(shop.chunk([]), **BY_ID).outcome is Outcome.UNCHANGED
+    assert shop.land_rows(order(2, "B", 2), **BY_ID).outcome is Outcome.UNCHANGED
     assert shop.rows() == [(1, "a", 1), (2, "B", 2), (3, None, 2)]
     shop.land_rows(order(9, "z", 9), mode=LoadMode.TRUNCATE)
     assert shop.rows() == [(9, "z", 9)]
@@ -64,7 +64,7 @@ def land_in_every_mode(shop: Workshop) -> None:
     shop.land_rows(order(5, "e", 5), order(6, None, 6), mode=LoadMode.BLUE_GREEN)
     assert shop.rows() == [(5, "e", 5), (6, None, 6)]
     shop.land_rows(order(4, "late", 4), order(6, None, 6), order(7, "g", 7), **BY_SEEN)
-    assert shop.land(shop.chunk([]), **BY_SEEN).outcome is Outcome.RESTED
+    assert shop.land(shop.chunk([]), **BY_SEEN).outcome is Outcome.UNCHANGED
     assert shop.rows() == [(5, "e", 5), (6, None, 6), (7, "g", 7)]
 
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from hakiri.land.compact import Compacted
-from hakiri.land.named_upkeep import is_there, optimize_named, vacuum_named
 from hakiri.land.target import NamedTarget
+from hakiri.land.upkeep.compact import Compacted
+from hakiri.land.upkeep.spark import is_there, optimize_named, vacuum_named
 from land.staging import catalog_table
 
 WEEK = timedelta(days=7)

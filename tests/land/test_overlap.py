@@ -27,7 +27,7 @@ def test_an_overlap_without_anything_new_leaves_no_version(spark_workshop: Works
     spark_workshop.land_rows(order(1, seen=5), order(2, seen=None))
     for options in (KEYED, KEYLESS):
         landed = spark_workshop.land_rows(order(1, seen=5), order(2, seen=None), **options)
-        assert landed.outcome is Outcome.RESTED
+        assert landed.outcome is Outcome.UNCHANGED
         assert landed.tally == Tally(read=2, deduplicated=2)
     assert spark_workshop.version() == 0
     assert spark_workshop.land_rows(order(3, seen=6), **KEYED).version == 1
@@ -59,7 +59,7 @@ def test_a_row_staged_twice_with_one_key_lands_once(spark_workshop: Workshop) ->
 def test_a_chunk_that_does_not_know_its_bounds_is_compared_with_the_whole_table(spark_workshop: Workshop) -> None:
     spark_workshop.land_rows(order(1, seen=5))
     unbounded = replace(spark_workshop.chunk([order(1, seen=5)]), cursor_low=None)
-    assert spark_workshop.land(unbounded, **KEYED).outcome is Outcome.RESTED
+    assert spark_workshop.land(unbounded, **KEYED).outcome is Outcome.UNCHANGED
 
 
 def test_rows_without_a_key_are_known_by_their_content_and_none_is_taken_for_another(spark_workshop: Workshop) -> None:

@@ -14,7 +14,7 @@ import pytest
 from deltalake import write_deltalake
 
 from hakiri.errors import QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
-from hakiri.land.query import ask
+from hakiri.land.query.rust import ask
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

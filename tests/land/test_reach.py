@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hakiri.land.reach import FEW, Bound, asked, bounds, reach
-from hakiri.land.staged_types import table_type
+from hakiri.land.decide.prune import FEW, Bound, asked, bounds, reach
+from hakiri.land.staged.types import table_type
 from hakiri.spec.load import LoadMode
 from land.staging import Workshop
 from land.strict import StrictSession

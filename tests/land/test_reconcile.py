@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from hakiri.errors import ColumnsCollide, SchemaIncompatible, TypeUnsupported
-from hakiri.land.reconcile import Agreement, reconcile
-from hakiri.land.staged_types import table_type
-from hakiri.land.types import Struct, from_delta, sql_columns, sql_type, to_delta
+from hakiri.land.decide.reconcile import Agreement, reconcile
+from hakiri.land.staged.types import table_type
+from hakiri.model.types import Struct, from_delta, sql_columns, sql_type, to_delta
 
 
 def table(**columns: pa.DataType) -> Struct:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from hakiri.land.decide.same_rows import MOST_SHAPES, Shape, comparisons, remembered
 from hakiri.land.lander import Outcome
-from hakiri.land.sameness import MOST_SHAPES, Shape, comparisons, remembered
-from hakiri.land.types import Field, Simple, Struct
 from hakiri.model.staged import HASH_COLUMN, INGESTED_COLUMN, Tally
+from hakiri.model.types import Field, Simple, Struct
 from land.staging import ORDERS, Row, Workshop, order
 
 OVERLAP: dict[str, Any] = {"removes_overlap": True, "cursor": "seen"}
@@ -51,7 +51,7 @@ def test_columns_that_go_come_back_widen_and_change_their_names_make_no_old_row_
     landed = spark_workshop.land(spark_workshop.chunk(back, schema=wide, day=3), **renamed)
     assert landed.tally == Tally(read=3, staged=1, deduplicated=2)
     again = spark_workshop.land(spark_workshop.chunk(back, schema=wide, day=4), **renamed)
-    assert again.outcome is Outcome.RESTED
+    assert again.outcome is Outcome.UNCHANGED
     rows = [(int(key), note) for key, note in spark_workshop.rows("id", "remark")]
     assert sorted(rows, key=repr) == [(1, "a"), (2, "B"), (2, "b"), (3, None)]
 
@@ -82,7 +82,7 @@ def test_with_a_key_a_row_that_changed_within_its_cursors_grain_is_another_versi
     spark_workshop.land_rows(order(1, "a"), order(2, "b", None), **keyed)
     changes = [order(1, "a"), order(1, "A"), order(1, "A"), order(2, "B", None)]
     assert spark_workshop.land_rows(*changes, **keyed).tally == Tally(read=4, staged=2, deduplicated=2)
-    assert spark_workshop.land_rows(*changes, **keyed).outcome is Outcome.RESTED
+    assert spark_workshop.land_rows(*changes, **keyed).outcome is Outcome.UNCHANGED
 
 
 def table(*names: str) -> Struct:

@@ -14,9 +14,10 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from hakiri.errors import QueryFailed, QueryRefused
-from hakiri.land import query, spark_query
+from hakiri.land.query import rust as query
+from hakiri.land.query import spark as spark_query
 from hakiri.land.target import Target
-from hakiri.model.answer import Answer
+from hakiri.model.query_result import QueryResult
 from hakiri.model.staged import HASH_COLUMN
 from land.staging import named
 from land.test_query import ROWS
@@ -45,7 +46,7 @@ def table_at(spark: SparkSession, schema: str, path: Path, *parts: pa.Table) -> 
     return {path.name: named(schema, path.name)}
 
 
-def asked(sql: str, tables: dict[str, Target], spark: Any) -> Answer:
+def asked(sql: str, tables: dict[str, Target], spark: Any) -> QueryResult:
     return spark_query.ask(sql, tables, dict, target=tables.__getitem__, spark=lambda: spark)
 
 

@@ -13,8 +13,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from hakiri.errors import LandingFailed
+from hakiri.land.delta.rust import RustTable
 from hakiri.land.lander import Outcome, land
-from hakiri.land.rust import RustTable
 from hakiri.land.target import sql_name
 from hakiri.spec.load import LoadMode
 from land.kinds import sample
@@ -104,16 +104,18 @@ def test_the_very_same_rows_are_not_exchanged_again_whatever_table_they_are_in(a
     rows, mode = [order(1, "a"), order(2, "b")], LoadMode.TRUNCATE
     first = anywhere.land_rows(order(0), mode=mode)
     second = anywhere.land_rows(*rows, mode=mode)
-    assert second.outcome is not Outcome.RESTED
+    assert second.outcome is not Outcome.UNCHANGED
     again = anywhere.land_rows(*rows, mode=mode, repeats_last=True)
-    assert (again.outcome, again.version, again.tally.deduplicated) == (Outcome.RESTED, second.version, 2)
+    assert (again.outcome, again.version, again.tally.deduplicated) == (Outcome.UNCHANGED, second.version, 2)
     assert first.version < second.version
     assert anywhere.target
     table = sql_name(anywhere.target)
     anywhere.spark().sql(f"OPTIMIZE {table}")
-    assert anywhere.land_rows(*rows, mode=mode, repeats_last=True).outcome is Outcome.RESTED, "moved, and the same"
+    assert anywhere.land_rows(*rows, mode=mode, repeats_last=True).outcome is Outcome.UNCHANGED, "moved, and the same"
     anywhere.spark().sql(f"UPDATE {table} SET id = 7 WHERE id = 1")
-    assert anywhere.land_rows(*rows, mode=mode, repeats_last=True).outcome is not Outcome.RESTED, "as many, and others"
+    assert anywhere.land_rows(*rows, mode=mode, repeats_last=True).outcome is not Outcome.UNCHANGED, (
+        "as many, and others"
+    )
     assert anywhere.rows("id") == [(1,), (2,)]
 
 

@@ -41,7 +41,7 @@ def test_new_keys_are_inserted_and_newer_rows_replace_older_ones(spark_workshop:
 def test_rows_that_change_nothing_leave_no_version(spark_workshop: Workshop) -> None:
     spark_workshop.land_rows(order(1, "a", 5), **BY_ID)
     landed = spark_workshop.land_rows(order(1, "a", 5), order(1, "older", 2), **BY_ID)
-    assert landed.outcome is Outcome.RESTED
+    assert landed.outcome is Outcome.UNCHANGED
     assert landed.tally == Tally(read=2, deduplicated=2)
     assert spark_workshop.version() == 0
 
@@ -105,7 +105,7 @@ def test_columns_that_come_and_go(spark_workshop: Workshop) -> None:
     assert spark_workshop.rows("id", "note", "seen", "Né w") == expected
 
     again = spark_workshop.chunk([changed, fresh, unchanged, filled], schema=schema)
-    assert spark_workshop.land(again, **BY_ID).outcome is Outcome.RESTED
+    assert spark_workshop.land(again, **BY_ID).outcome is Outcome.UNCHANGED
     older = spark_workshop.chunk([order(1, "A", 3), order(2, None, 3)])
     newer = spark_workshop.chunk([{"id": 3, "seen": 3, "Né w": 3.5}], schema=schema)
     spark_workshop.land(older, newer, **BY_ID)

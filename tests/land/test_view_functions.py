@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from hakiri.land.desk import Desk
-from hakiri.land.isolated import isolated
+from hakiri.land.delta.spark_session import isolated_session
+from hakiri.land.query.session import QuerySession
 from hakiri.model.view import View
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 def by_spark(spark: SparkSession, folder: str) -> dict[str, list[Any]]:
     """Every answer of Spark's, by what was asked."""
     found: dict[str, list[Any]] = {}
-    session = isolated(spark)
+    session = isolated_session(spark)
     for asked, order in ((listed(EACH), " ORDER BY id"), (listed(ALL), "")):
         columns = ", ".join(f"{expression} AS c{number}" for number, expression in enumerate(asked))
         rows = session.sql(f"SELECT {columns} FROM delta.`{folder}`{order}").toArrow()
@@ -114,7 +114,7 @@ def test_both_engines_give_the_same(expression: str, folder: str, by_spark: dict
 
 
 def answer(text: str, folder: str, *, order: str = "1") -> list[Any]:
-    desk = Desk({"t": folder})
+    desk = QuerySession({"t": folder})
     desk.lay_out_view(View("v", text, ("t",)))
     found: list[Any] = desk.execute(f"SELECT * FROM v ORDER BY {order}").read_all().column(0).to_pylist()
     return found
@@ -183,14 +183,14 @@ def test_clauses_are_carried_over(text: str, expected: list[Any], folder: str) -
 
 
 def test_the_spelling_of_names_is_the_tables_or_the_views(folder: str) -> None:
-    desk = Desk({"t": folder})
+    desk = QuerySession({"t": folder})
     desk.lay_out_view(View("v", "SELECT city, count(*) AS Total FROM t GROUP BY CITY ORDER BY total", ("t",)))
     desk.lay_out_view(View("w", "SELECT TOTAL, cItY FROM V", ("v",)))
     assert desk.execute("SELECT * FROM w").schema.names == ["Total", "City"]
 
 
 def test_a_view_is_judged_without_its_rows(folder: str) -> None:
-    desk = Desk({"t": folder})
+    desk = QuerySession({"t": folder})
     desk.lay_out_view(View("v", "SELECT CAST(city AS INT) AS n FROM t", ("t",)))
     with pytest.raises(pa.ArrowException):
         desk.execute("SELECT * FROM v").read_all()
@@ -200,4 +200,4 @@ def test_a_folder_that_is_no_table_is_told(tmp_path: Path) -> None:
     from hakiri.errors import TableNotLanded
 
     with pytest.raises(TableNotLanded):
-        Desk({"t": str(tmp_path)}).lay_out_view(View("v", "SELECT 1 AS x FROM t", ("t",)))
+        QuerySession({"t": str(tmp_path)}).lay_out_view(View("v", "SELECT 1 AS x FROM t", ("t",)))

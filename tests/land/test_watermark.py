@@ -13,8 +13,8 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from hakiri.errors import TableUnreadable, WatermarkMissing
-from hakiri.land.greatest import greatest
 from hakiri.land.lander import Outcome, land
+from hakiri.land.query.watermark import greatest_value
 from hakiri.land.target import PathTarget, sql_name
 from hakiri.model.staged import Tally
 from hakiri.spec.load import LoadMode
@@ -44,14 +44,14 @@ def test_what_is_newer_or_ties_lands_once_and_what_is_late_is_counted(anywhere: 
     assert landed.unmarked == 1
     assert anywhere.rows("id") == [(1,), (2,), (3,), (4,), (5,), (7,)]
     assert land(request, anywhere.spark).outcome is Outcome.REPLAYED
-    assert anywhere.land_rows(order(5, seen=11), order(7, seen=None)).outcome is Outcome.RESTED
+    assert anywhere.land_rows(order(5, seen=11), order(7, seen=None)).outcome is Outcome.UNCHANGED
     assert anywhere.target
     anywhere.spark().sql(f"DELETE FROM {sql_name(anywhere.target)} WHERE seen > 5").collect()
-    assert greatest("orders", anywhere.target, "seen", anywhere.spark) == 5
+    assert greatest_value("orders", anywhere.target, "seen", anywhere.spark) == 5
     again = anywhere.land_rows(order(1, seen=5), *rows)
     assert again.tally == Tally(read=7, staged=4, deduplicated=3), "what was taken out of the table comes again"
     assert anywhere.rows("id") == [(number,) for number in range(1, 8)]
-    assert anywhere.land(anywhere.chunk([])).outcome is Outcome.RESTED
+    assert anywhere.land(anywhere.chunk([])).outcome is Outcome.UNCHANGED
 
 
 def test_without_a_key_ties_are_told_by_content_with_multiplicity(spark_workshop: Workshop) -> None:
@@ -68,8 +68,10 @@ def test_the_first_load_is_adopted_whole_and_its_missing_values_are_counted(work
     landed = workshop.land_rows(order(1, seen=5), order(2, seen=None), order(3, seen=1))
     assert (landed.outcome, landed.unmarked, landed.tally.staged) == (Outcome.ADOPTED, 1, 3)
     assert isinstance(workshop.target, PathTarget)
-    assert greatest("orders", workshop.target, "seen", None) == 5
-    assert greatest("orders", workshop.target, "noticed", None, before="seen") == 5, "the table is renamed by a landing"
+    assert greatest_value("orders", workshop.target, "seen", None) == 5
+    assert greatest_value("orders", workshop.target, "noticed", None, before="seen") == 5, (
+        "the table is renamed by a landing"
+    )
 
 
 def test_a_table_without_the_column_is_not_landed_in(spark_workshop: Workshop) -> None:
@@ -79,7 +81,7 @@ def test_a_table_without_the_column_is_not_landed_in(spark_workshop: Workshop) -
         spark_workshop.land_rows(order(2), **KEYED)
     assert isinstance(spark_workshop.target, PathTarget)
     with pytest.raises(WatermarkMissing):
-        greatest("orders", spark_workshop.target, "seen", None)
+        greatest_value("orders", spark_workshop.target, "seen", None)
     assert spark_workshop.rows("id") == [(1,)]
 
 
@@ -114,7 +116,7 @@ def test_the_greatest_value_is_exact_for_every_kind_without_a_jvm(
     rows = [{"id": number, "seen": value} for number, value in enumerate([*values, None])]
     workshop.land(workshop.chunk(rows, schema=schema, cursor=None), **KEYED)
     assert isinstance(workshop.target, PathTarget)
-    assert greatest("orders", workshop.target, "SEEN", None) == top
+    assert greatest_value("orders", workshop.target, "SEEN", None) == top
 
 
 def test_every_kind_is_measured_alike_by_spark(tmp_path: Path, spark: SparkSession) -> None:
@@ -139,17 +141,17 @@ def test_a_table_that_delta_rs_cannot_read_is_asked_through_spark(tmp_path: Path
     spark.sql(f"ALTER TABLE delta.`{path}` ALTER COLUMN seen TYPE BIGINT").collect()
     target = PathTarget(str(path))
     with pytest.raises(TableUnreadable):
-        greatest("orders", target, "seen", None)
-    assert greatest("orders", target, "seen", lambda: spark) == 7
-    assert greatest("orders", PathTarget(str(tmp_path / "none")), "seen", lambda: spark) is None
-    assert greatest("orders", named("default", "no_such_orders"), "seen", lambda: spark) is None
+        greatest_value("orders", target, "seen", None)
+    assert greatest_value("orders", target, "seen", lambda: spark) == 7
+    assert greatest_value("orders", PathTarget(str(tmp_path / "none")), "seen", lambda: spark) is None
+    assert greatest_value("orders", named("default", "no_such_orders"), "seen", lambda: spark) is None
 
 
 def test_an_empty_table_loads_all(spark_workshop: Workshop) -> None:
     spark_workshop.options |= KEYED
     spark_workshop.land(spark_workshop.chunk([]))
     assert isinstance(spark_workshop.target, PathTarget)
-    assert greatest("orders", spark_workshop.target, "seen", None) is None
+    assert greatest_value("orders", spark_workshop.target, "seen", None) is None
     landed = spark_workshop.land_rows(order(1, seen=-5), order(2, seen=None))
     assert (landed.tally.staged, landed.unmarked) == (2, 1)
 
@@ -160,7 +162,7 @@ def test_another_writer_between_the_look_and_the_commit_is_measured_too(
     """G4: the greatest value that decides is that of the version which is committed from."""
     spark_workshop.options |= KEYED
     spark_workshop.land_rows(order(1, seen=5))
-    from hakiri.land.rust import RustTable
+    from hakiri.land.delta.rust import RustTable
 
     adopt, raced = RustTable.adopt, []
 

@@ -46,21 +46,21 @@ IS_ALIVE = 'return _started(int(found["pid"])) != int(found["started"])'
 SYNC_FILES = "    for file in (*files, *quarantine):\n        writer.files.sync_file(file.path)\n"
 WRITE_MANIFEST = "    _write_manifest(writer.files, attempt.manifest, staged)\n"
 SYNC_FOLDERS = "    for folder in (attempt.folder, *parents(attempt.folder)):\n"
-LAND = "    landed = land(request, equipment.spark, trial=partial(self.hooks.on_build, landing))\n"
+LAND = "    landed = land(request, services.spark, trial=partial(self.hooks.on_build, landing))\n"
 KEEP_ASIDE = "    aside = land_quarantine("
 ADVANCE = "    self._advance(finished)\n"
 FINISH = "    finished = self._catalog.finish_landing(landing, version=landed.version)\n"
 
 SEALING = "hakiri.stage.seal:seal"
 UNTIL = "self._place.target, landed.version + landed.trailing"
-CARRY_OUT = "hakiri.run.landing:TableLander._carry_out"
-RECORD = "hakiri.run.landing:TableLander._record"
+CARRY_OUT = "hakiri.run.land_table:TableLander._carry_out"
+RECORD = "hakiri.run.land_table:TableLander._record"
 CALL_HOOK = "hakiri.run.hooks:TableHooks._call"
 MAKE_BESIDE = 'tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")'
 MAKE_IN_PLACE = "os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), target"
 LEAK = '{ connector = "postgres", config = { token = "abc" } }-`source.config.token` holds a secret in clear'
 PROBLEMS = "faults(error, PipelineSpec, document, at)"
-ALL_DONE = "hakiri.run.pipeline:Conduct._require_all_done"
+ALL_DONE = "hakiri.run.pipeline:PipelineRun._require_all_done"
 IN_ORDER = (f"{SEAL}::test_the_order_of_durable_writes",)
 
 MUTANTS = {
@@ -71,7 +71,7 @@ MUTANTS = {
     ),
     "a chunk completed without its fence": Mutant(
         "G2",
-        (Edit("hakiri.catalog.work:COMPLETE", HELD, ""),),
+        (Edit("hakiri.catalog.leases:COMPLETE", HELD, ""),),
         (f"{CATALOG}/test_takeover.py::test_a_late_complete_of_the_old_holder_is_refused[sqlite]",),
     ),
     "a landing ended without its fence": Mutant(
@@ -81,12 +81,12 @@ MUTANTS = {
     ),
     "an attempt under the number of another": Mutant(
         "G2",
-        (Edit("hakiri.catalog.work:CLAIM", "attempt = attempt + 1, ", ""),),
+        (Edit("hakiri.catalog.leases:CLAIM", "attempt = attempt + 1, ", ""),),
         (f"{CATALOG}/test_takeover.py::test_a_dead_holders_chunk_is_taken_over_after_the_lease[sqlite]",),
     ),
     "more chunks given out than a pipeline allows": Mutant(
         "G2",
-        (Edit("hakiri.catalog.work:claim", 'limits[0]["parallelism"] - living', 'limits[0]["parallelism"]'),),
+        (Edit("hakiri.catalog.leases:claim", 'limits[0]["parallelism"] - living', 'limits[0]["parallelism"]'),),
         (f"{CATALOG}/test_dispatch.py::test_a_pipelines_parallelism_is_a_counted_semaphore[sqlite]",),
     ),
     "a living neighbour taken for dead": Mutant(
@@ -128,12 +128,12 @@ MUTANTS = {
     ),
     "a number that the table carries, landed again": Mutant(
         "G4",
-        (Edit("hakiri.land.standing:turn", "return Turn.REPLAY", "return Turn.NEXT"),),
+        (Edit("hakiri.land.table_state:turn", "return Turn.REPLAY", "return Turn.NEXT"),),
         (f"{APPEND}::test_a_replay_is_reported_and_changes_nothing[adopted]",),
     ),
     "a commit on a version that nobody looked at": Mutant(
         "G4",
-        (Edit("hakiri.land.rust:RustTable.adopt", "max_commit_retries=0", "max_commit_retries=5"),),
+        (Edit("hakiri.land.delta.rust:RustTable.adopt", "max_commit_retries=0", "max_commit_retries=5"),),
         (f"{APPEND}::test_a_writer_that_comes_between_look_and_commit_is_met_by_a_second_look",),
     ),
     "a landing told before it is durable": Mutant(
@@ -163,7 +163,7 @@ MUTANTS = {
         "G6",
         (
             Edit(
-                "hakiri.land.choose:_require_whole",
+                "hakiri.land.decide.decide:_require_whole",
                 "if request.tally.staged != rows or not request.tally.is_balanced:",
                 "if False:",
             ),
@@ -172,7 +172,7 @@ MUTANTS = {
     ),
     "a file adopted with fewer rows than were sealed": Mutant(
         "G6",
-        (Edit("hakiri.land.adopt:_footer", "if footer.num_rows != file.rows:", "if False:"),),
+        (Edit("hakiri.land.delta.adopt:_footer", "if footer.num_rows != file.rows:", "if False:"),),
         (f"{APPEND}::test_a_file_with_fewer_rows_than_it_says_is_not_adopted",),
     ),
     "a table before its quarantine": Mutant(
@@ -183,8 +183,8 @@ MUTANTS = {
     "a chunk that is done, claimed again": Mutant(
         "G7",
         (
-            Edit("hakiri.catalog.work:CLAIMABLE", "('pending', 'waiting')", "('pending', 'waiting', 'done')"),
-            Edit("hakiri.catalog.work:CLAIM", "'done', ", ""),
+            Edit("hakiri.catalog.leases:CLAIMABLE", "('pending', 'waiting')", "('pending', 'waiting', 'done')"),
+            Edit("hakiri.catalog.leases:CLAIM", "'done', ", ""),
         ),
         (f"{CATALOG}/test_takeover.py::test_a_lease_that_ran_out_is_good_until_someone_else_has_it[sqlite]",),
     ),
@@ -201,7 +201,7 @@ MUTANTS = {
     ),
     "a wait that the clock does not hear of": Mutant(
         "G8",
-        (Edit("hakiri.run.stopping:Stop.wait", "clock.sleep(step)", "pass"),),
+        (Edit("hakiri.run.stop:Stop.wait", "clock.sleep(step)", "pass"),),
         ("tests/run/test_stopping.py::test_a_wait_ends_with_its_time_or_with_the_stop",),
     ),
     "an audit that was asked for, left out": Mutant(
@@ -222,7 +222,7 @@ MUTANTS = {
     ),
     "a failure that exits 0": Mutant(
         "G10",
-        (Edit("hakiri.run.leaving:exit_code", "0 if is_well else EXIT_CODES[Recovery.REPORT]", "0"),),
+        (Edit("hakiri.run.exit:exit_code", "0 if is_well else EXIT_CODES[Recovery.REPORT]", "0"),),
         ("tests/cli/test_apply.py::test_a_run_that_did_not_succeed_is_no_success_even_without_an_error[failed]",),
     ),
     "work left that nobody tells of": Mutant(

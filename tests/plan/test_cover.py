@@ -18,9 +18,9 @@ from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import KeyRange, PageToken, Partition, PositionRange, WholeTable
 from hakiri.plan import sizing
 from hakiri.plan.facts import PipelineFacts
-from hakiri.plan.floor import floor_of
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import TablePlan
+from hakiri.plan.read_from import floor_of
 from hakiri.plan.reading import from_json
 from plan.world import (
     CURSORS,

@@ -11,10 +11,10 @@ from hakiri.errors import RenameUnfit, TransformChanged
 from hakiri.model.chunk import Chunk, ChunkKey
 from hakiri.model.span import KeyRange
 from hakiri.plan.caution import CautionKind
-from hakiri.plan.drift import SchemaChange, refusal, schema_changes
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TransformFact
 from hakiri.plan.make import make_plan
 from hakiri.plan.reading import Reading, to_json
+from hakiri.plan.schema_changes import SchemaChange, refusal, schema_changes
 from hakiri.spec.pipeline import SchemaPolicy
 from plan.world import facts_of, rows_of, state_of, survey_of
 

@@ -25,9 +25,9 @@ from hakiri.model.chunk import TableKey
 from hakiri.model.cursor import CursorColumn, StoredCursor, is_ahead, to_text
 from hakiri.model.ledger import Cursor
 from hakiri.model.source import BackfillHint, CursorKind, RateBudget
-from hakiri.plan.floor import floor_of
 from hakiri.plan.knobs import Origin, Setting, knobs_of
 from hakiri.plan.make import make_plan
+from hakiri.plan.read_from import floor_of
 from hakiri.spec.load import LoadMode
 from plan.world import HINT, NOW, facts_of, rows_of, spec_of, stored, survey_of
 

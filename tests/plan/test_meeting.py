@@ -20,8 +20,8 @@ from hakiri.model.source import CursorKind
 from hakiri.model.span import WholeTable, to_json
 from hakiri.model.table import SourceTable
 from hakiri.plan.facts import ColumnFact, PipelineFacts
-from hakiri.plan.floor import floor_of
 from hakiri.plan.make import make_plan
+from hakiri.plan.read_from import floor_of
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import cursor_after
 from plan.world import facts_of, rows_of, spec_of, survey_of

@@ -16,9 +16,9 @@ from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import OneFile, PageToken, WholeTable
 from hakiri.plan.facts import PipelineFacts
-from hakiri.plan.floor import floor_of
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
+from hakiri.plan.read_from import floor_of
 from hakiri.plan.reading import cursor_from_text, from_json
 from hakiri.plan.rounds import History, chunk_name, cursor_after, round_of
 from plan.world import (

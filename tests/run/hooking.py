@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hakiri.errors import HakiriError
-from hakiri.run.errand import Errand
+from hakiri.run.context import RunContext
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import Event, Journal
-from hakiri.run.landing import TableLander
-from hakiri.run.stopping import Stop
+from hakiri.run.land_table import TableLander
+from hakiri.run.stop import Stop
 from run.rounds import Rounds
 
 
@@ -49,15 +49,17 @@ class Hooked(Rounds):
     @contextmanager
     def _lander(self) -> Iterator[TableLander]:
         with (
-            self.equipment() as parts,
+            self.services() as parts,
             Journal(
                 parts.journals, run="run", pipeline="shop", clock=parts.clock, listener=self.events.append
             ) as journal,
         ):
             beat = Heartbeat(parts.catalog, lease_seconds=600)
-            errand = Errand(equipment=parts, spec=self.spec, run="run", journal=journal, stop=Stop(), heartbeat=beat)
+            context = RunContext(
+                services=parts, spec=self.spec, run="run", journal=journal, stop=Stop(), heartbeat=beat
+            )
             table = self.spec.tables[0]
-            yield TableLander(errand, table, hooks=TableHooks(errand, table))
+            yield TableLander(context, table, hooks=TableHooks(context, table))
 
 
 if __name__ == "__main__":

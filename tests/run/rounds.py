@@ -16,22 +16,22 @@ from hakiri.extract.chunk import ChunkRead, extract_chunk
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.extract.provenance import Provenance
-from hakiri.land.hooks.perform import AllHooks
-from hakiri.land.hooks.post import Poster
+from hakiri.land.hooks.call import AllHooks
+from hakiri.land.hooks.https import Poster
 from hakiri.land.hooks.views import ProjectViews
 from hakiri.land.hooks.webhook import Webhooks
 from hakiri.land.lander import land
 from hakiri.land.recipe import LandRequest
-from hakiri.land.standing import carried
+from hakiri.land.table_state import expected_landing
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import ChunkKey, Lease, Seal, TableKey
 from hakiri.model.ledger import Pipeline
 from hakiri.model.staged import StagedChunk
 from hakiri.plan.make import make_plan
 from hakiri.plan.reading import from_json
-from hakiri.run.equipment import Equipment, Place
-from hakiri.run.gather import gather
+from hakiri.run.facts import gather_facts
 from hakiri.run.node import Node
+from hakiri.run.services import Services, TablePlace
 from hakiri.settings import Settings
 from hakiri.spec.address import HostRule
 from hakiri.spec.load import LoadMode
@@ -81,16 +81,16 @@ class Rounds:
         shutil.rmtree(self.root / "catalog")
 
     @contextmanager
-    def equipment(self) -> Iterator[Equipment]:
-        def place(_spec: PipelineSpec, _table: TableSpec) -> Place:
-            return Place(PathTarget(str(self.table)), str(self.table), LocalFiles(self.table))
+    def services(self) -> Iterator[Services]:
+        def place(_spec: PipelineSpec, _table: TableSpec) -> TablePlace:
+            return TablePlace(PathTarget(str(self.table)), str(self.table), LocalFiles(self.table))
 
         (self.root / "catalog").mkdir(exist_ok=True)
         catalog = SqliteCatalog(
             self.root / "catalog" / "catalog.sqlite", clock=self.clock, sidecars=LocalSidecars(self.table.parent)
         )
         try:
-            yield Equipment(
+            yield Services(
                 project="test",
                 node=Node.here(),
                 clock=self.clock,
@@ -114,9 +114,9 @@ class Rounds:
     def carry_out(self, *, lands: int | None = None) -> list[str]:
         """Plan, read and land; the chunks that were read. Of those, only the first few land if a number is given."""
         self.run += 1
-        with self.equipment() as parts:
+        with self.services() as parts:
             parts.catalog.register(Pipeline("shop", parallelism=9))
-            plan = make_plan([gather(self.spec, parts.connector(self.spec), parts.catalog).facts])
+            plan = make_plan([gather_facts(self.spec, parts.connector(self.spec), parts.catalog).facts])
             parts.catalog.add_chunks(plan.new_chunks)
             leases = parts.catalog.claim("shop", node=str(parts.node), limit=9)
             for lease in leases:
@@ -124,7 +124,7 @@ class Rounds:
             self._land(parts, lands)
             return [lease.chunk.key.chunk for lease in leases]
 
-    def _stage(self, parts: Equipment, lease: Lease) -> None:
+    def _stage(self, parts: Services, lease: Lease) -> None:
         connector, reading = parts.connector(self.spec), from_json(lease.chunk.predicate)
         schema = connector.describe(source_table(self.spec, self.spec.tables[0]))
         attempt = Attempt(f"run-{self.run}", "n1", lease.chunk.key, lease.attempt)
@@ -142,11 +142,11 @@ class Rounds:
             self._staged[lease.chunk.key] = staged = seal(writer, read.tally, predicate=predicate)
         parts.catalog.complete(lease, Seal(staged.folder, read.tally.staged, 1, fingerprint(staged)))
 
-    def _land(self, parts: Equipment, lands: int | None) -> None:
+    def _land(self, parts: Services, lands: int | None) -> None:
         chunks = tuple(state.chunk.key for state in parts.catalog.staged(TABLE))[:lands]
         if not chunks:
             return
-        last = carried(parts.catalog.landings(TABLE))
+        last = expected_landing(parts.catalog.landings(TABLE))
         landing = parts.catalog.reserve_landing(TABLE, chunks, node=str(parts.node))
         request = LandRequest(
             project="test",

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from flow.stand import change
 from hakiri.errors import JavaMissing
 from hakiri.model.ledger import LandingStatus
-from hakiri.run.errand import Errand
+from hakiri.run.context import RunContext
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import Journal
-from hakiri.run.landing import TableLander
-from hakiri.run.stopping import Stop
+from hakiri.run.land_table import TableLander
+from hakiri.run.stop import Stop
 from hakiri.spec.pipeline import PipelineSpec
 from run.rounds import TABLE, Rounds
 
@@ -50,13 +50,13 @@ class Shop(Rounds):
         self.carry_out(lands=0)
 
     @contextmanager
-    def errand(self, catalog: Any = None) -> Iterator[Errand]:
+    def context(self, catalog: Any = None) -> Iterator[RunContext]:
         """A run of the pipeline, its catalog wrapped as the test wants it."""
-        with self.equipment() as parts:
+        with self.services() as parts:
             used = replace(parts, spark=no_java, catalog=catalog(parts.catalog) if catalog else parts.catalog)
             with Journal(used.journals, run="landing", pipeline="shop", clock=self.clock) as journal:
-                yield Errand(
-                    equipment=used,
+                yield RunContext(
+                    services=used,
                     spec=self.spec,
                     run="landing",
                     journal=journal,
@@ -67,13 +67,13 @@ class Shop(Rounds):
     @contextmanager
     def lander(self, catalog: Any = None) -> Iterator[TableLander]:
         """What lands the table."""
-        with self.errand(catalog) as errand:
+        with self.context(catalog) as context:
             table = self.spec.tables[0]
-            yield TableLander(errand, table, hooks=TableHooks(errand, table), key=("id",))
+            yield TableLander(context, table, hooks=TableHooks(context, table), key=("id",))
 
     def landed(self) -> tuple[list[LandingStatus], str | None]:
         """How far the table's landings are, and its cursor."""
-        with self.equipment() as parts:
+        with self.services() as parts:
             cursor = parts.catalog.cursor(TABLE)
             return [one.status for one in parts.catalog.landings(TABLE)], cursor.value if cursor else None
 

@@ -19,7 +19,7 @@ from hakiri.model.chunk import ChunkKey
 from hakiri.model.span import Span
 from hakiri.model.table import SourceTable, TableSchema
 from hakiri.run.extraction import Extraction
-from hakiri.run.stopping import StopSign
+from hakiri.run.stop import StopSign
 from hakiri.stage.layout import Attempt
 from hakiri.stage.local import LocalFiles
 

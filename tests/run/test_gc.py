@@ -10,12 +10,12 @@ import pytest
 
 from hakiri.catalog.sqlite import SqliteCatalog
 from hakiri.errors import CatalogBehind, RetentionUnfit
-from hakiri.land.history import landings_of, read_log
+from hakiri.land.delta.history import landings_of, read_log
 from hakiri.land.lander import Outcome
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import Chunk, ChunkKey, Seal, Window
-from hakiri.run.equipment import Place
 from hakiri.run.gc import Collected, collect, parse_retention
+from hakiri.run.services import TablePlace
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import RUNS
 from hakiri.stage.local import LocalFiles
@@ -39,8 +39,8 @@ def age(root: Path, *, days: float = 30) -> None:
 
 
 def gc(workshop: Workshop, catalog: SqliteCatalog, *, is_rehearsal: bool = False) -> Collected:
-    def place(_spec: PipelineSpec, _table: TableSpec) -> Place:
-        return Place(PathTarget(str(workshop.root)), str(workshop.root), LocalFiles(workshop.root))
+    def place(_spec: PipelineSpec, _table: TableSpec) -> TablePlace:
+        return TablePlace(PathTarget(str(workshop.root)), str(workshop.root), LocalFiles(workshop.root))
 
     return collect(catalog, "test", [SPEC], place=place, now=NOW, retention=WEEK, is_rehearsal=is_rehearsal)
 

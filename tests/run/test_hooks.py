@@ -18,9 +18,9 @@ import pytest
 from deltalake import DeltaTable
 
 from hakiri.errors import HookFailed, render
-from hakiri.land.hooks.post import Poster
-from hakiri.model.boundary import STOP_AT, Boundary
+from hakiri.land.hooks.https import Poster
 from hakiri.model.chunk import TableKey
+from hakiri.model.crash_points import STOP_AT, Boundary
 from hakiri.model.ledger import LandingStatus
 from hakiri.run.journal import EventKind
 from hakiri.spec.address import HostRule
@@ -157,7 +157,7 @@ def test_a_table_that_was_made_anew_is_told_of_like_any_other(hooked: Callable[.
     for name in ("a", "b"):
         shop.stage(name, "1")
         assert shop.run_once() == []
-    with shop.equipment() as parts:
+    with shop.services() as parts:
         lost = [replace(one, number=one.number + 2, version=0) for one in parts.catalog.landings(TABLE)[:1]]
         parts.catalog.restore_landing(lost[0])
         parts.catalog.advance_cursor(TableKey("shop", "orders/post_hook"), "3", landing=3)
@@ -206,5 +206,5 @@ def test_a_crash_loses_no_call_and_repeats_only_what_nobody_could_know_of(
     expected = ["1/pre_hook[0]", "1/post_hook[0]", "1/post_hook[1]"]
     assert Counter(calls(book)) == Counter([*expected, *again])
     assert rows(shop) == [1]
-    with shop.equipment() as parts:
+    with shop.services() as parts:
         assert [one.status for one in parts.catalog.landings(TABLE)] == [LandingStatus.LANDED]

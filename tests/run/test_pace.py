@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from hakiri.run.journal import EventKind
-from hakiri.run.pace import Doing, Pace, claimed_since, pace_of
+from hakiri.run.progress import Activity, RunProgress, claimed_since, progress_of
 from run.events import claimed, event, landed, later, planned, staged
 
 
 def test_nothing_is_known_of_a_run_that_has_only_begun() -> None:
-    pace = pace_of([event(EventKind.RUN_STARTED, node="n")])
-    assert (pace.doing, pace.done, pace.total) == (Doing.PLANNING, 0, 0)
+    pace = progress_of([event(EventKind.RUN_STARTED, node="n")])
+    assert (pace.doing, pace.done, pace.total) == (Activity.PLANNING, 0, 0)
     assert pace.rows_per_second(later(9)) is None
     assert pace.eta_seconds(later(9)) == 0.0
-    assert Pace().rows_per_second(later(0)) is None
+    assert RunProgress().rows_per_second(later(0)) is None
 
 
 def test_chunks_and_rows_are_counted_over_all_tables() -> None:
-    pace = pace_of([planned(3), planned(2, table="customers"), claimed(1, 1), staged(1, 2), claimed(2, 2)])
+    pace = progress_of([planned(3), planned(2, table="customers"), claimed(1, 1), staged(1, 2), claimed(2, 2)])
     assert (pace.done, pace.total, pace.left, len(pace.running)) == (1, 5, 4, 1)
     assert (pace.rows, pace.bytes) == (100, 1000)
 
@@ -26,64 +26,64 @@ def test_chunks_and_rows_are_counted_over_all_tables() -> None:
 def test_speed_is_that_of_the_recent_seconds_and_not_of_the_whole_run() -> None:
     slow = [planned(200), claimed(0, 0), *(staged(number, 10 * number, rows=10) for number in range(1, 4))]
     quick = [staged(number, 100 + number, rows=3_000) for number in range(1, 31)]
-    pace = pace_of([*slow, *quick])
+    pace = progress_of([*slow, *quick])
     assert pace.rows_per_second(later(130)) == pytest.approx(3_000, rel=0.05)
     assert pace.bytes_per_second(later(130)) == pytest.approx(30_000, rel=0.05)
     assert pace.eta_seconds(later(130)) == pytest.approx(200 - 33, rel=0.05)
 
 
 def test_a_run_that_stands_still_has_no_speed_and_no_end() -> None:
-    pace = pace_of([planned(9), claimed(1, 0), staged(1, 1)])
+    pace = progress_of([planned(9), claimed(1, 0), staged(1, 1)])
     assert pace.rows_per_second(later(1_000)) == 0.0
     assert pace.eta_seconds(later(1_000)) is None
 
 
 def test_chunks_that_take_longer_than_the_window_still_have_a_speed() -> None:
-    pace = pace_of([planned(3), claimed(1, 0), staged(1, 120, rows=1_200, took=120), claimed(2, 120)])
+    pace = progress_of([planned(3), claimed(1, 0), staged(1, 120, rows=1_200, took=120), claimed(2, 120)])
     assert pace.rows_per_second(later(200)) == pytest.approx(6.0)
     assert pace.eta_seconds(later(120)) == pytest.approx(240)
 
 
 def test_the_first_seconds_are_measured_from_the_first_claim_and_not_from_the_start() -> None:
-    pace = pace_of([event(EventKind.RUN_STARTED), planned(4, 8), claimed(1, 10), staged(1, 12, rows=200, took=2)])
+    pace = progress_of([event(EventKind.RUN_STARTED), planned(4, 8), claimed(1, 10), staged(1, 12, rows=200, took=2)])
     assert pace.rows_per_second(later(12)) == pytest.approx(100)
     assert pace.eta_seconds(later(12)) == pytest.approx(6)
 
 
 def test_a_round_planned_after_another_adds_to_what_is_done() -> None:
-    pace = pace_of([planned(1), claimed(1, 0), staged(1, 1), landed(1, 2), planned(2, 3)])
+    pace = progress_of([planned(1), claimed(1, 0), staged(1, 1), landed(1, 2), planned(2, 3)])
     assert (pace.done, pace.total) == (1, 3)
     after = pace.after(claimed(1, 4)).after(staged(1, 5))
     assert (after.done, after.total) == (2, 3)
 
 
 def test_chunks_that_an_earlier_run_staged_are_done_once_they_have_landed() -> None:
-    pace = pace_of([planned(5)])
+    pace = progress_of([planned(5)])
     assert (pace.done, pace.left) == (0, 5)
     assert pace.after(landed(5, 1)).left == 0
 
 
 def test_a_chunk_that_another_worker_took_is_not_waited_for() -> None:
     lost = event(EventKind.CHUNK_LOST, 2, table="orders", chunk="0001-00001", attempt=1)
-    pace = pace_of([planned(2), claimed(1, 0), claimed(2, 0), staged(2, 1), lost])
+    pace = progress_of([planned(2), claimed(1, 0), claimed(2, 0), staged(2, 1), lost])
     assert (pace.done, pace.total, pace.running) == (1, 1, frozenset())
 
 
 def test_a_failed_chunk_is_neither_running_nor_done() -> None:
     failed = event(EventKind.CHUNK_FAILED, 2, table="orders", chunk="0001-00001", attempt=1, status="waiting")
-    pace = pace_of([planned(2), claimed(1, 0), failed])
+    pace = progress_of([planned(2), claimed(1, 0), failed])
     assert (pace.done, pace.left, pace.running) == (0, 2, frozenset())
 
 
 def test_an_ended_run_says_how() -> None:
-    pace = pace_of([planned(1), claimed(1, 0), event(EventKind.RUN_ENDED, 3, status="failed", rows=0, bytes=0)])
-    assert (pace.doing, pace.outcome, pace.running) == (Doing.ENDED, "failed", frozenset())
+    pace = progress_of([planned(1), claimed(1, 0), event(EventKind.RUN_ENDED, 3, status="failed", rows=0, bytes=0)])
+    assert (pace.doing, pace.outcome, pace.running) == (Activity.ENDED, "failed", frozenset())
 
 
 def test_a_run_that_was_told_to_stop_is_stopping_until_it_has_ended() -> None:
-    pace = pace_of([planned(2), claimed(1, 0), event(EventKind.STOPPING, 1, reason="Ctrl-C"), staged(1, 2)])
-    assert pace.doing is Doing.STOPPING
-    assert pace.after(event(EventKind.RUN_ENDED, 3, status="stopped")).doing is Doing.ENDED
+    pace = progress_of([planned(2), claimed(1, 0), event(EventKind.STOPPING, 1, reason="Ctrl-C"), staged(1, 2)])
+    assert pace.doing is Activity.STOPPING
+    assert pace.after(event(EventKind.RUN_ENDED, 3, status="stopped")).doing is Activity.ENDED
 
 
 def test_claims_are_counted_from_a_moment_on() -> None:
@@ -92,5 +92,5 @@ def test_claims_are_counted_from_a_moment_on() -> None:
 
 
 def test_a_thousand_chunks_cost_no_more_than_the_recent_ones() -> None:
-    pace = pace_of([planned(1_000), claimed(0, 0), *(staged(number, number) for number in range(1_000))])
+    pace = progress_of([planned(1_000), claimed(0, 0), *(staged(number, number) for number in range(1_000))])
     assert (pace.done, len(pace.recent)) == (1_000, 30)

@@ -12,8 +12,8 @@ from hakiri.errors import ChunksFailed, HakiriError, RefreshWaits, SchemaDrift, 
 from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Window
 from hakiri.model.ledger import RunStatus
 from hakiri.run.heartbeat import Heartbeat
-from hakiri.run.pipeline import Conduct, Wish, run_pipeline
-from hakiri.run.stopping import Stop
+from hakiri.run.pipeline import PipelineRun, RunOptions, run_pipeline
+from hakiri.run.stop import Stop
 from run.hooking import Hooked
 from run.rounds import TABLE
 from run.shop import Shop
@@ -27,23 +27,23 @@ def shop(tmp_path: Path) -> Shop:
 
 
 def test_a_run_that_found_more_at_every_look_tells_what_is_left(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Conduct, "_pass", lambda *_: True)
-    with shop.errand() as errand:
-        errand.equipment.catalog.rewind(TABLE, Window(), "its file was lost", statuses=[ChunkStatus.DONE])
-        conduct = Conduct(errand, Wish())
+    monkeypatch.setattr(PipelineRun, "_pass", lambda *_: True)
+    with shop.context() as context:
+        context.services.catalog.rewind(TABLE, Window(), "its file was lost", statuses=[ChunkStatus.DONE])
+        conduct = PipelineRun(context, RunOptions())
         conduct.carry_out()
     assert [(type(error), error.message().partition(" of")[0]) for error in conduct.errors] == [(WorkLeft, "1 chunk")]
     assert conduct.result().status is RunStatus.FAILED
 
 
 def test_a_run_fails_with_the_chunks_that_failed_for_good(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Conduct, "_pass", lambda *_: False)
-    with shop.errand() as errand:
-        catalog = errand.equipment.catalog
+    monkeypatch.setattr(PipelineRun, "_pass", lambda *_: False)
+    with shop.context() as context:
+        catalog = context.services.catalog
         catalog.rewind(TABLE, Window(), "", statuses=[ChunkStatus.DONE])
         (lease,) = catalog.claim("shop", node="n")
         catalog.fail(lease, Failure(FailureKind.PERMANENT, "HK404", "refused"))
-        conduct = Conduct(errand, Wish())
+        conduct = PipelineRun(context, RunOptions())
         conduct.carry_out()
     assert [type(error) for error in conduct.errors] == [ChunksFailed]
 
@@ -52,9 +52,9 @@ def test_a_run_fails_with_the_chunks_that_failed_for_good(shop: Shop, monkeypatc
 def test_a_full_refresh_that_did_not_begin_is_told_unless_its_table_is_refused(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, is_refused: bool, told: list[type[HakiriError]]
 ) -> None:
-    monkeypatch.setattr(Conduct, "_pass", lambda *_: False)
-    with shop.errand() as errand:
-        conduct = Conduct(errand, Wish(is_full_refresh=True))
+    monkeypatch.setattr(PipelineRun, "_pass", lambda *_: False)
+    with shop.context() as context:
+        conduct = PipelineRun(context, RunOptions(is_full_refresh=True))
         if is_refused:
             conduct.refused["orders"] = SchemaDrift(pipeline="shop", table="orders", changes=("+ town",))
         conduct.carry_out()
@@ -72,8 +72,8 @@ def test_a_session_that_is_lost_in_a_post_hook_is_told_once(tmp_path: Path) -> N
     hooked = Hooked(tmp_path / "shop", load={"post_hook": {"type": "sql", "statement": "REFRESH TABLE {table}"}})
     hooked.stage("a", "1")
     assert hooked.run_once(), "the hook is owed: no Spark is here"
-    with hooked.equipment() as parts:
+    with hooked.services() as parts:
         lost = replace(parts, hooks=LosesItsSession())
         beat = Heartbeat(parts.catalog, lease_seconds=60)
-        result = run_pipeline(lost, hooked.spec, wish=Wish(), heartbeat=beat, stop=Stop())
+        result = run_pipeline(lost, hooked.spec, options=RunOptions(), heartbeat=beat, stop=Stop())
     assert [type(error) for error in result.errors] == [SessionLost]

@@ -23,7 +23,7 @@ def rounds(tmp_path: Path) -> Rounds:
 
 
 def restore(rounds: Rounds, *, is_rehearsal: bool = False) -> Restored:
-    with rounds.equipment() as parts:
+    with rounds.services() as parts:
         (done,) = rebuild(parts, [rounds.spec], is_rehearsal=is_rehearsal)
     return done
 
@@ -51,12 +51,12 @@ def test_everything_that_the_log_tells_is_in_the_catalog_again(rounds: Rounds) -
     rounds.carry_out()
     rounds.put("b", "2")
     rounds.carry_out()
-    with rounds.equipment() as parts:
+    with rounds.services() as parts:
         before = parts.catalog.landings(TABLE)
         chunks = [(state.chunk.key, state.chunk.predicate) for state in parts.catalog.chunks(TABLE)]
     rounds.lose_catalog()
     assert restore(rounds, is_rehearsal=True).landings == (1, 2)
-    with rounds.equipment() as parts:
+    with rounds.services() as parts:
         assert parts.catalog.landings(TABLE) == ()
         rebuild(parts, [rounds.spec])
         after = parts.catalog.landings(TABLE)
@@ -77,10 +77,10 @@ def test_a_rebuild_that_was_cut_short_is_ended_by_the_next(rounds: Rounds) -> No
     for name in ("a", "b", "c"):
         rounds.put(name, "1")
         rounds.carry_out()
-    with rounds.equipment() as parts:
+    with rounds.services() as parts:
         first = parts.catalog.landings(TABLE)[0]
     rounds.lose_catalog()
-    with rounds.equipment() as parts:
+    with rounds.services() as parts:
         parts.catalog.restore_landing(first)
     assert restore(rounds) == Restored(table=TABLE, landings=(2, 3), known=1)
     assert rounds.carry_out() == []
@@ -105,7 +105,7 @@ def test_a_number_that_only_a_table_beside_carries_is_not_used_again(rounds: Rou
     rounds.put("b", "2")
     rounds.carry_out()
     assert ids(rounds.table) == [1, 2]
-    with rounds.equipment() as parts:
+    with rounds.services() as parts:
         assert [(one.number, one.version) for one in parts.catalog.landings(TABLE)] == [(1, 0), (2, 0), (3, 1)]
 
 
@@ -118,7 +118,7 @@ def test_files_of_which_nobody_knows_whether_they_landed_are_not_guessed(rounds:
     refused = restore(rounds)
     assert isinstance(refused.error, CatalogDisagrees)
     assert "which files have landed" in str(refused.error)
-    with rounds.equipment() as parts:
+    with rounds.services() as parts:
         assert (parts.catalog.landings(TABLE), parts.catalog.pipelines()) == ((), ())
 
 
@@ -136,7 +136,7 @@ def test_a_catalog_that_knows_other_landings_is_left_as_it_is(rounds: Rounds, kn
     rounds.put("a", "1")
     rounds.carry_out()
     rounds.lose_catalog()
-    with rounds.equipment() as parts:
+    with rounds.services() as parts:
         parts.catalog.restore_landing(known)
         (refused,) = rebuild(parts, [rounds.spec])
         assert isinstance(refused.error, CatalogDisagrees)

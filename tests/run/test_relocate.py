@@ -11,8 +11,8 @@ from hakiri import wiring
 from hakiri.catalog.open import DeltaTables, PostgresServer, SqliteFile
 from hakiri.errors import InvalidProject, TableTaken
 from hakiri.land.target import NamedTarget, PathTarget
-from hakiri.run.equipment import Place
 from hakiri.run.manifest import relocate
+from hakiri.run.services import TablePlace
 from hakiri.settings import Settings
 from hakiri.spec.read import Project
 from projects import MakeProject
@@ -35,7 +35,7 @@ def read(root: Path) -> tuple[Settings, Project]:
     return settings, wiring.workplace(settings).read()
 
 
-def place(project: Project, index: int = 0) -> Place:
+def place(project: Project, index: int = 0) -> TablePlace:
     spec = project.pipelines["crm"].spec
     return wiring.place(project, spec, spec.tables[index])
 

@@ -7,8 +7,8 @@ import pytest
 from clocks import ManualClock
 from hakiri.errors import HakiriError, RateLimited, SourceRefused, SourceUnreachable
 from hakiri.model.chunk import FailureKind
-from hakiri.run.retry import Backoff, failure_of, persist
-from hakiri.run.stopping import Stop
+from hakiri.run.retry import Backoff, call_with_retries, failure_of
+from hakiri.run.stop import Stop
 
 BACKOFF = Backoff(max_attempts=4, initial_seconds=1.0, max_seconds=3.0, jitter=False)
 UNREACHABLE = SourceUnreachable(connector="c", table="t", reason="gone")
@@ -31,7 +31,7 @@ class Failing:
 
 def waits(call: Failing, clock: ManualClock, stop: Stop | None = None) -> list[float]:
     told: list[float] = []
-    persist(call, backoff=BACKOFF, clock=clock, stop=stop or Stop(), told=lambda _, wait: told.append(wait))
+    call_with_retries(call, backoff=BACKOFF, clock=clock, stop=stop or Stop(), told=lambda _, wait: told.append(wait))
     return told
 
 

@@ -18,11 +18,11 @@ from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Window
 from hakiri.model.ledger import Phase, RunStatus
 from hakiri.model.source import CursorKind, RateBudget
 from hakiri.plan.knobs import Knobs, Origin, Setting
-from hakiri.run import work
-from hakiri.run.equipment import Equipment
-from hakiri.run.pipeline import Conduct, Result, Wish
-from hakiri.run.steps import CHUNKS_OF_A_WORKER, Shares, extract_step, land_step, plan_step, workers_for
-from hakiri.run.stopping import Stop
+from hakiri.run import extract_chunks as work
+from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult
+from hakiri.run.services import Services
+from hakiri.run.steps import CHUNKS_PER_WORKER, TaskPlan, extract_step, land_step, plan_step, workers_for
+from hakiri.run.stop import Stop
 from hakiri.spec.pipeline import PipelineSpec
 from run.rounds import TABLE, Rounds
 
@@ -44,32 +44,32 @@ class Shared(Rounds):
     def spec(self) -> PipelineSpec:
         return PipelineSpec.model_validate({**super().spec.model_dump(), "retry": {"max_attempts": 1}, **self.more})
 
-    def plan(self, **wish: Any) -> tuple[Result, Shares]:
+    def plan(self, **options: Any) -> tuple[RunResult, TaskPlan]:
         with self.at_work() as parts:
-            return plan_step(parts, self.spec, wish=Wish(**wish), max_workers=4, stop=Stop())
+            return plan_step(parts, self.spec, options=RunOptions(**options), max_workers=4, stop=Stop())
 
-    def extract(self, **changed: Any) -> Result:
+    def extract(self, **changed: Any) -> RunResult:
         with self.at_work() as parts:
             return extract_step(replace(parts, **changed), self.spec, stop=Stop())
 
-    def land(self, *, has_resumed: bool = False, **wish: bool) -> Result:
+    def land(self, *, has_resumed: bool = False, **options: bool) -> RunResult:
         with self.at_work() as parts:
-            return land_step(parts, self.spec, wish=Wish(**wish), has_resumed=has_resumed, stop=Stop())
+            return land_step(parts, self.spec, options=RunOptions(**options), has_resumed=has_resumed, stop=Stop())
 
     @contextmanager
-    def at_work(self) -> Iterator[Equipment]:
-        with self.equipment() as parts:
+    def at_work(self) -> Iterator[Services]:
+        with self.services() as parts:
             yield replace(parts, spark=lambda: self.session)
 
     def rows(self) -> list[int]:
         return sorted(pl.read_delta(str(self.table))["id"].to_list())
 
     def phase(self) -> Phase:
-        with self.equipment() as parts:
+        with self.services() as parts:
             return next(one.phase for one in parts.catalog.pipelines() if one.pipeline == "shop")
 
     def chunks(self) -> list[ChunkStatus]:
-        with self.equipment() as parts:
+        with self.services() as parts:
             return [state.status for state in parts.catalog.chunks(TABLE)]
 
 
@@ -88,13 +88,13 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shared:
 
 def test_the_steps_land_what_there_is_once(shared: Shared) -> None:
     planned, shares = shared.plan()
-    assert (planned.status, shares) == (RunStatus.SUCCEEDED, Shares(True, False, chunks=FILES, workers=1))
+    assert (planned.status, shares) == (RunStatus.SUCCEEDED, TaskPlan(True, False, chunks=FILES, workers=1))
     assert shared.extract().rows_read == FILES
     assert not shared.table.joinpath("_delta_log").exists()
     landed = shared.land()
     assert (landed.status, landed.rows, landed.rows_read) == (RunStatus.SUCCEEDED, FILES, 0)
     assert shared.rows() == EVERY
-    assert shared.plan()[1] == Shares(False, False, chunks=0, workers=1)
+    assert shared.plan()[1] == TaskPlan(False, False, chunks=0, workers=1)
 
 
 def test_a_step_that_is_repeated_changes_nothing(shared: Shared) -> None:
@@ -165,7 +165,7 @@ def test_a_staged_file_that_was_lost_is_read_again_by_the_lander(shared: Shared,
 
 def test_chunks_that_failed_are_no_failure_of_their_reader_and_one_of_the_lander(shared: Shared) -> None:
     shared.plan()
-    with shared.equipment() as parts:
+    with shared.services() as parts:
         (lease,) = parts.catalog.claim("shop", node="n", limit=1)
         parts.catalog.fail(lease, Failure(FailureKind.PERMANENT, "HK404", "refused"))
     assert shared.extract().status is RunStatus.SUCCEEDED
@@ -179,7 +179,7 @@ def test_chunks_that_failed_are_no_failure_of_their_reader_and_one_of_the_lander
 
 def test_a_failed_chunk_alone_is_work_so_that_the_lander_tells_of_it(shared: Shared) -> None:
     shared.plan()
-    with shared.equipment() as parts:
+    with shared.services() as parts:
         for lease in parts.catalog.claim("shop", node="n", limit=FILES):
             parts.catalog.fail(lease, Failure(FailureKind.PERMANENT, "HK404", "refused"))
     shared.extract()
@@ -193,7 +193,7 @@ def test_a_phase_that_a_lander_was_cut_off_from_is_settled_by_the_next_planner(
     shared.plan()
     shared.extract()
     with monkeypatch.context() as cut_off:
-        cut_off.setattr(Conduct, "_settle_phase", lambda _self: None)
+        cut_off.setattr(PipelineRun, "_settle_phase", lambda _self: None)
         shared.land()
     assert shared.phase() is Phase.BACKFILLING
     assert not shared.plan()[1].has_work
@@ -207,7 +207,7 @@ def test_a_planner_whose_source_is_gone_fails(shared: Shared) -> None:
 
     with shared.at_work() as parts:
         away = replace(parts, connector=lambda _spec: cast("Connector", Gone()))
-        result, shares = plan_step(away, shared.spec, wish=Wish(), max_workers=1, stop=Stop())
+        result, shares = plan_step(away, shared.spec, options=RunOptions(), max_workers=1, stop=Stop())
     assert (result.status, shares.has_work) == (RunStatus.FAILED, False)
     assert [type(error) for error in result.errors] == [SourceUnreachable]
 
@@ -219,7 +219,7 @@ def test_a_table_that_is_refused_is_work_for_the_lander_to_fail_at(shared: Share
     retyped = {"name": "orders", "columns": [{"name": "id", "type": "string"}]}
     shared.more = {"schema_policy": "strict", "tables": [retyped]}
     planned, shares = shared.plan()
-    assert (planned.status, shares) == (RunStatus.SUCCEEDED, Shares(True, False, chunks=0, workers=1))
+    assert (planned.status, shares) == (RunStatus.SUCCEEDED, TaskPlan(True, False, chunks=0, workers=1))
     assert [type(error) for error in shared.land().errors] == [SchemaDrift]
 
 
@@ -252,7 +252,7 @@ def test_a_full_refresh_whose_planner_is_tried_again_is_carried_out_once(shared:
     shared.session = spark
     land_all(shared)
     first, second = (shared.plan(**OURS)[1] for _ in range(2))
-    assert first == second == Shares(True, False, chunks=FILES, workers=1)
+    assert first == second == TaskPlan(True, False, chunks=FILES, workers=1)
     assert shared.extract().rows_read == FILES
     landed = shared.land(is_full_refresh=True, has_resumed=second.has_resumed)
     assert (landed.status, landed.rows_read, len(landed.landings)) == (RunStatus.SUCCEEDED, 0, 1)
@@ -297,7 +297,7 @@ def test_a_refreshed_round_that_was_rewound_is_no_full_refresh_under_way(shared:
     shared.plan(**OURS)
     shared.extract()
     shared.land(is_full_refresh=True)
-    with shared.equipment() as parts:
+    with shared.services() as parts:
         parts.catalog.rewind(TABLE, Window(), "again")
     assert shared.plan(**OURS)[1].has_resumed
     shared.extract()
@@ -328,7 +328,10 @@ def test_a_stop_leaves_the_chunks_to_the_next(shared: Shared) -> None:
     stop.ask()
     with shared.at_work() as parts:
         assert extract_step(parts, shared.spec, stop=stop).status is RunStatus.STOPPED
-        assert land_step(parts, shared.spec, wish=Wish(), has_resumed=False, stop=stop).status is RunStatus.STOPPED
+        assert (
+            land_step(parts, shared.spec, options=RunOptions(), has_resumed=False, stop=stop).status
+            is RunStatus.STOPPED
+        )
     assert shared.chunks() == [ChunkStatus.PENDING] * FILES
 
 
@@ -352,8 +355,8 @@ def knobs(parallelism: int = 16, *, rate: RateBudget | None = None, tick: int | 
     [
         (0, knobs(), 1),
         (1, knobs(), 1),
-        (CHUNKS_OF_A_WORKER, knobs(), 1),
-        (CHUNKS_OF_A_WORKER + 1, knobs(), 2),
+        (CHUNKS_PER_WORKER, knobs(), 1),
+        (CHUNKS_PER_WORKER + 1, knobs(), 2),
         (10_000, knobs(), 8),
         (10_000, knobs(parallelism=3), 3),
         (10_000, knobs(rate=RateBudget(60, 60)), 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clocks import ManualClock
-from hakiri.run.stopping import Stop, StopSign
+from hakiri.run.stop import Stop, StopSign
 from hakiri.stage.local import LocalFiles
 
 

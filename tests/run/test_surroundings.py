@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hakiri.errors import NotWritable
-from hakiri.run.surroundings import look_at_volume, volume_of
+from hakiri.run.doctor_project import look_at_volume, volume_of
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from deltalake import DeltaTable
 
 from hakiri.catalog.sqlite import SqliteCatalog
 from hakiri.errors import CatalogBehind, RetentionUnfit, UpkeepFailed
-from hakiri.land.adoptable import MANY_FILES
-from hakiri.land.build import BUILDS
+from hakiri.land.decide.adoptable import MANY_FILES
+from hakiri.land.delta.build import BUILDS
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import Chunk, ChunkKey, Seal
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import StagedChunk
-from hakiri.run.equipment import Place
+from hakiri.run.services import TablePlace
 from hakiri.run.upkeep import Maintained, Tended, Upkeep, maintain, parse_upkeep
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import MANIFEST
@@ -31,9 +31,9 @@ MANY = MANY_FILES + 1
 
 
 def tend(workshop: Workshop, catalog: SqliteCatalog, **options: Any) -> Maintained:
-    def place(_spec: PipelineSpec, table: TableSpec) -> Place:
+    def place(_spec: PipelineSpec, table: TableSpec) -> TablePlace:
         root = workshop.root.parent / table.name
-        return Place(PathTarget(str(root)), str(root), LocalFiles(root))
+        return TablePlace(PathTarget(str(root)), str(root), LocalFiles(root))
 
     asked = {"now": datetime.now(UTC), "retention": WEEK, **options}
     return maintain(Upkeep(project="test", catalog=catalog, place=place, spark=no_spark, **asked), [SPEC])

@@ -22,9 +22,9 @@ from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.model.view import MadeView, View
 from hakiri.plan.fingerprint import fingerprint_views
-from hakiri.run.equipment import Equipment
 from hakiri.run.journal import read_journal
-from hakiri.run.stopping import Stop
+from hakiri.run.services import Services
+from hakiri.run.stop import Stop
 from hakiri.run.views import LEDGER, ViewsResult, apply_views, gather_views, made_views
 from hakiri.settings import Settings
 from projects import MakeProject
@@ -70,8 +70,8 @@ class Gallery:
                 self.make({**_files(self.root), f"views/{name}.sql": text})
 
     @contextmanager
-    def parts(self) -> Iterator[Equipment]:
-        with wiring.equipment(self.settings, wiring.workplace(self.settings).read()) as parts:
+    def parts(self) -> Iterator[Services]:
+        with wiring.services(self.settings, wiring.workplace(self.settings).read()) as parts:
             yield parts
 
     def apply(self, **options: Any) -> ViewsResult:

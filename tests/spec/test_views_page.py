@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from hakiri.land.desk import Desk
+from hakiri.land.query.session import QuerySession
 from hakiri.model.connector import ConnectorFacts
 from hakiri.spec.read import read_project
 from projects import MakeProject
@@ -27,7 +27,7 @@ def test_the_views_of_the_page_answer(make_project: MakeProject, tmp_path: Path)
     orders = {"id": [1, 2], "customer_id": [7, 7], "status": ["paid", "returned"], "amount": [5, 3]}
     write_deltalake(tmp_path / "orders", pa.table(orders))
     write_deltalake(tmp_path / "customers", pa.table({"id": [7], "country": ["IT"]}))
-    desk = Desk({name: str(tmp_path / name) for name in ("orders", "customers")})
+    desk = QuerySession({name: str(tmp_path / name) for name in ("orders", "customers")})
     for view in project.views:
         desk.lay_out_view(view)
     assert desk.execute("SELECT * FROM best_countries").read_all().to_pylist() == [{"country": "IT", "revenue": 5}]

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from hakiri.errors import StagedUnfit, TallyUnbalanced
-from hakiri.model.boundary import STOP_AT, Boundary
+from hakiri.model.crash_points import STOP_AT, Boundary
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import StagedChunk, Tally
 from hakiri.stage.layout import parents

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hakiri.run.surroundings import look_at_disk
+from hakiri.run.doctor_project import look_at_disk
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.manifest import read_manifest
 from hakiri.stage.seal import verify

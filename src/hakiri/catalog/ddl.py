@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hakiri.catalog.tables import TABLES, Table
-from hakiri.model.moves import pairs
+from hakiri.model.transitions import pairs
 
 SCHEMA_VERSION = 1
 """The number of the last migration. Migrations go forward only, and a store that is ahead is refused."""

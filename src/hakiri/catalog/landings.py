@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from hakiri.catalog.plans import LANDINGS_OF_TABLE, staged
+from hakiri.catalog.chunks import LANDINGS_OF_TABLE, staged
+from hakiri.catalog.lease_watch import LeaseWatch, Sighting
 from hakiri.catalog.rows import landing_of, landing_row, table_values
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import LANDINGS, insert
-from hakiri.catalog.watch import Sighting, Watch
 from hakiri.errors import LandingHeld, LandingLost
 from hakiri.model.chunk import ChunkKey, TableKey
-from hakiri.model.instants import to_text
 from hakiri.model.ledger import Landing, LandingStatus
+from hakiri.model.timestamps import to_text
 
 INSERT_LANDING = insert(LANDINGS)
 
@@ -54,7 +54,7 @@ class Reservation:
     dead_holder: str = ""
 
 
-def reserve(session: Session, wanted: Reservation, watch: Watch, now: datetime) -> Landing:
+def reserve(session: Session, wanted: Reservation, watch: LeaseWatch, now: datetime) -> Landing:
     """The open landing of a dead holder, or the next number."""
     session.hold(wanted.table.pipeline)
     last = session.rows(LAST, **table_values(wanted.table))
@@ -106,7 +106,7 @@ def of_table(session: Session, table: TableKey) -> tuple[Landing, ...]:
     return tuple(landing_of(row) for row in session.rows(LANDINGS_OF_TABLE, **table_values(table)))
 
 
-def _take_over(session: Session, row: Row, wanted: Reservation, watch: Watch, now: datetime) -> Landing:
+def _take_over(session: Session, row: Row, wanted: Reservation, watch: LeaseWatch, now: datetime) -> Landing:
     scope = f"landing of {wanted.table.pipeline}"
     number = str(row["number"])
     sighting = Sighting(scope, wanted.table.table, number, 0, row["fence"], row["leased_until"], row["lease_ms"])

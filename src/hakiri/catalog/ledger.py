@@ -7,7 +7,10 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from uuid import uuid4
 
-from hakiri.catalog import landings, plans, records, work
+from hakiri.catalog import chunks as plans
+from hakiri.catalog import landings, records
+from hakiri.catalog import leases as work
+from hakiri.catalog.lease_watch import LeaseWatch
 from hakiri.catalog.port import LEASE_SECONDS
 from hakiri.catalog.sidecars import LocalSidecars, Sidecars
 from hakiri.catalog.store import Store
@@ -24,7 +27,6 @@ from hakiri.catalog.tables import (
     SNAPSHOTS,
     named_bucket,
 )
-from hakiri.catalog.watch import Watch
 from hakiri.model.chunk import (
     Chunk,
     ChunkKey,
@@ -61,7 +63,7 @@ class Ledger:
         self._store = store
         self._clock = clock or SystemClock()
         self._sidecars = sidecars or LocalSidecars()
-        self._watch = Watch(self._clock)
+        self._watch = LeaseWatch(self._clock)
 
     def one_look(self) -> AbstractContextManager[None]:
         return self._store.one_look()

@@ -22,8 +22,8 @@ from psycopg.errors import (
 from psycopg.rows import dict_row
 
 from hakiri.catalog import ddl
+from hakiri.catalog.chunks import PROGRESS
 from hakiri.catalog.ledger import Ledger
-from hakiri.catalog.plans import PROGRESS
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.sqlite import refused
 from hakiri.catalog.store import Row, Session, unavailable

@@ -22,7 +22,6 @@ from hakiri.catalog.tables import (
 )
 from hakiri.errors import BackwardMove, CursorMoved, SchemaMoved, SnapshotChanged, UnknownPipeline
 from hakiri.model.chunk import TableKey
-from hakiri.model.instants import from_text, to_text
 from hakiri.model.ledger import (
     Cursor,
     EpochScope,
@@ -34,7 +33,8 @@ from hakiri.model.ledger import (
     SchemaVersion,
     Snapshot,
 )
-from hakiri.model.moves import PHASE_MOVES, pairs
+from hakiri.model.timestamps import from_text, to_text
+from hakiri.model.transitions import PHASE_MOVES, pairs
 
 INSERT_PIPELINE = insert(PIPELINES)
 INSERT_CURSOR = insert(CURSORS)

@@ -8,8 +8,8 @@ from datetime import datetime
 from hakiri.catalog.store import Row
 from hakiri.catalog.tables import Value, named_bucket, numbered_bucket
 from hakiri.model.chunk import Bound, Chunk, ChunkKey, ChunkState, ChunkStatus, Seal, TableKey, Window
-from hakiri.model.instants import from_text, to_text
 from hakiri.model.ledger import Landing, LandingStatus, Run, RunStatus, Sidecar, Snapshot
+from hakiri.model.timestamps import from_text, to_text
 
 
 def instant(text: str) -> datetime | None:

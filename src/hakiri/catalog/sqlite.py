@@ -11,8 +11,8 @@ from threading import RLock
 from typing import IO, TypeVar
 
 from hakiri.catalog import ddl
+from hakiri.catalog.chunks import PROGRESS
 from hakiri.catalog.ledger import Ledger
-from hakiri.catalog.plans import PROGRESS
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row, Session, unavailable
 from hakiri.catalog.tables import TABLES, Table, Value

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from hakiri.catalog.tables import Table, Value
 from hakiri.errors import CatalogUnavailable, NotWritable
-from hakiri.model.disk import FULL, is_full
+from hakiri.model.disk_full import FULL, is_full
 
 T = TypeVar("T")
 Row = Mapping[str, Any]

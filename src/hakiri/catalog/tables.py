@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from zlib import crc32
 
-from hakiri.model.moves import CHUNK_MOVES, LANDING_MOVES, RUN_MOVES, Move
+from hakiri.model.transitions import CHUNK_MOVES, LANDING_MOVES, RUN_MOVES, Move
 
 Value = str | int
 

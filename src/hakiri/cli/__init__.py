@@ -1,5 +1,5 @@
 """The command line: arguments in, a verb called, text or JSON and an exit code out."""
 
-from hakiri.cli.door import main
+from hakiri.cli.main import main
 
 __all__ = ["main"]

@@ -7,19 +7,19 @@ from pathlib import Path
 
 from hakiri.cli import progress
 from hakiri.cli.output import plain, say, say_error, say_json
-from hakiri.cli.told import DONE, many
+from hakiri.cli.wording import DONE, count_of
 from hakiri.errors import as_json as facts
 from hakiri.model.ledger import RunStatus
 from hakiri.run.apply import apply
-from hakiri.run.leaving import exit_code
+from hakiri.run.exit import exit_code
 from hakiri.run.manifest import choose_pipelines
-from hakiri.run.pipeline import Result, Wish
+from hakiri.run.pipeline import RunOptions, RunResult
 from hakiri.run.plan import read_sealed
-from hakiri.run.sealed import require_unmoved
-from hakiri.run.stopping import Stop, interruptible
+from hakiri.run.sealed_plan import require_facts_unchanged
+from hakiri.run.stop import Stop, interruptible
 from hakiri.run.views import ViewsResult, apply_views
 from hakiri.settings import from_environment
-from hakiri.wiring import close_engine, equipment, view_shelf, workplace
+from hakiri.wiring import close_engine, services, view_shelf, workplace
 
 
 def apply_project(
@@ -37,16 +37,16 @@ def apply_project(
     found = workplace(settings).read()
     sealed = read_sealed(settings.cwd / plan) if plan else None
     specs = choose_pipelines(found, names or (sealed.pipelines if sealed else ()))
-    wish = Wish(is_full_refresh=is_full_refresh, retries_failed=retries_failed, sealed=sealed)
+    options = RunOptions(is_full_refresh=is_full_refresh, retries_failed=retries_failed, sealed=sealed)
     stop = Stop()
     with (
-        equipment(settings, found) as parts,
+        services(settings, found) as parts,
         interruptible(stop),
         progress.show(parts.clock, enabled=not as_json) as listener,
     ):
         if sealed is not None:
-            require_unmoved(parts, found, sealed, is_full_refresh=is_full_refresh)
-        results = apply(parts, specs, wish=wish, stop=stop, listener=listener)
+            require_facts_unchanged(parts, found, sealed, is_full_refresh=is_full_refresh)
+        results = apply(parts, specs, options=options, stop=stop, listener=listener)
         views = apply_views(parts, found, view_shelf(settings, found), stop=stop, sealed=sealed)
     code = exit_code(results, views.errors)
     if any(result.left_running for result in results):
@@ -60,11 +60,11 @@ def apply_project(
     return code
 
 
-def _tell(results: Sequence[Result]) -> None:
+def _tell(results: Sequence[RunResult]) -> None:
     for result in results:
         for one in result.landings:
             tally, landed = one.landed.tally, one.landed
-            counts = [many(tally.staged, "row")]
+            counts = [count_of(tally.staged, "row")]
             counts += [f"{landed.unmarked:,} of them without a watermark"] if landed.unmarked else []
             counts += [f"{tally.deduplicated:,} already there"] if tally.deduplicated else []
             counts += [f"{count:,} {kind}" for kind in _KINDS if (count := getattr(tally, kind))]
@@ -88,17 +88,17 @@ def _tell_views(views: ViewsResult) -> None:
 _KINDS = ("quarantined", "filtered", "merged", "added")
 
 
-def _verdict(result: Result) -> str:
+def _verdict(result: RunResult) -> str:
     if result.status is not RunStatus.SUCCEEDED:
         return f"{result.status.value}: {result.pipeline}, run {result.run}"
     if result.did_nothing:
-        again = f", {many(result.rows_read, 'row')} read again" if result.rows_read else ""
+        again = f", {count_of(result.rows_read, 'row')} read again" if result.rows_read else ""
         return f"ok: {result.pipeline}, nothing to do{again}"
     more = "; the next tick has more" if result.is_tick_over else ""
-    return f"ok: {result.pipeline}, {many(result.rows, 'row')} landed, run {result.run}{more}"
+    return f"ok: {result.pipeline}, {count_of(result.rows, 'row')} landed, run {result.run}{more}"
 
 
-def _document(result: Result) -> dict[str, object]:
+def _document(result: RunResult) -> dict[str, object]:
     return {
         "pipeline": result.pipeline,
         "run": result.run,

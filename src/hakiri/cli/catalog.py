@@ -29,14 +29,14 @@ def rebuild(
     from hakiri.cli.output import plain, say, say_error, say_json
     from hakiri.run.rebuild import rebuild as rebuild_catalog
     from hakiri.settings import from_environment
-    from hakiri.wiring import equipment, set_damaged_aside, workplace
+    from hakiri.wiring import services, set_damaged_aside, workplace
 
     settings = from_environment(project=project)
     found = workplace(settings).read()
     aside = set_damaged_aside(settings, found, is_rehearsal=not yes)
     if aside and not yes:
         raise aside
-    with equipment(settings, found) as parts:
+    with services(settings, found) as parts:
         done = rebuild_catalog(parts, [one.spec for one in found.pipelines.values()], is_rehearsal=not yes)
     wrong = [one for one in done if one.error]
     if as_json:

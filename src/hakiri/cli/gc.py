@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_json
-from hakiri.cli.told import amount, size
+from hakiri.cli.wording import amount, size
 from hakiri.run.gc import Collected, parse_retention
 from hakiri.settings import from_environment
 from hakiri.wiring import collect_leavings, workplace

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_error, say_json
-from hakiri.cli.told import amount, many, size
-from hakiri.run.leaving import exit_code
+from hakiri.cli.wording import amount, count_of, size
+from hakiri.run.exit import exit_code
 from hakiri.run.upkeep import Maintained, Tended, parse_upkeep
 from hakiri.settings import from_environment
 from hakiri.wiring import maintain_tables, workplace
@@ -34,14 +34,14 @@ def _tell(done: Maintained, *, is_rehearsal: bool) -> None:
         say_error(error)
     if not done.all_errors:
         files, space = (sum(getattr(table, name) for table in done.tables) for name in ("removed", "bytes"))
-        say(f"[green]ok[/green]: {verb} {many(files, 'file')}, {size(space)}")
+        say(f"[green]ok[/green]: {verb} {count_of(files, 'file')}, {size(space)}")
 
 
 def _line(table: Tended, verb: str) -> str:
     if table.error is not None:
         return "failed"
-    files = many(table.files, "file")
+    files = count_of(table.files, "file")
     if table.files != table.files_after:
         files += f", now {amount(table.files_after)}"
-    removed = f"{verb} {many(table.removed, 'file')}, {size(table.bytes)}" if table.removed else ""
+    removed = f"{verb} {count_of(table.removed, 'file')}, {size(table.bytes)}" if table.removed else ""
     return "; ".join(part for part in (files, removed, *table.left) if part)

@@ -10,7 +10,7 @@ import typer
 from hakiri.cli.options import FileFormat, JsonOption, ProjectOption
 
 if TYPE_CHECKING:
-    from hakiri.model.edited import Edited
+    from hakiri.model.manifest_edit import ManifestEdit
     from hakiri.run.manifest import Workplace
 
 app = typer.Typer(no_args_is_help=True, help="The pipelines of a project: list, show, create, edit, convert, adopt.")
@@ -146,20 +146,20 @@ def adopt(
     from dataclasses import asdict
 
     from hakiri.cli.output import plain, say, say_json
-    from hakiri.cli.told import many
+    from hakiri.cli.wording import count_of
     from hakiri.run.adopt import adopt_tables
     from hakiri.settings import from_environment
-    from hakiri.wiring import equipment
+    from hakiri.wiring import services
 
     found = _workplace(project).read()
-    with equipment(from_environment(project=project), found) as parts:
+    with services(from_environment(project=project), found) as parts:
         adopted = adopt_tables(parts, found, name, old)
     if as_json:
         say_json({"ok": True, "pipeline": name, "from": old, "tables": [asdict(one) for one in adopted]})
         return
     for one in adopted:
         goes_on = "its cursor is kept" if one.has_cursor else "it has no cursor"
-        say(f"  {plain(one.table)}: {many(one.landings, 'landing')} taken over, {goes_on}")
+        say(f"  {plain(one.table)}: {count_of(one.landings, 'landing')} taken over, {goes_on}")
     say(f"[green]ok[/green]: {plain(name)} goes on where {plain(old)} stopped")
 
 
@@ -176,7 +176,7 @@ def _read_json(source: typer.FileText) -> dict[str, Any]:
     return parse_pipeline(source.read(), shown=source.name)
 
 
-def _tell(edited: Edited, *, as_json: bool) -> None:
+def _tell(edited: ManifestEdit, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from hakiri.cli.output import plain, say, say_json

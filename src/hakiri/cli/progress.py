@@ -10,11 +10,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hakiri.cli.output import console, plain, table_of
-from hakiri.cli.told import amount, at, span, tell
+from hakiri.cli.wording import amount, at, describe_event, span
 from hakiri.errors import mask
 from hakiri.model.clock import Clock
 from hakiri.run.journal import Event, EventKind, Listener
-from hakiri.run.pace import Doing, Pace
+from hakiri.run.progress import Activity, RunProgress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,32 +57,34 @@ class Lines:
     def __init__(self, out: Console) -> None:
         self._out = out
         self._lock = Lock()
-        self._paces: dict[str, Pace] = {}
+        self._progress: dict[str, RunProgress] = {}
         self._told_at: dict[str, datetime] = {}
         self._untold: dict[str, Event] = {}
 
     def hear(self, event: Event) -> None:
         with self._lock:
-            pace = self._paces[event.pipeline] = self._paces.get(event.pipeline, Pace()).after(event)
+            progress = self._progress[event.pipeline] = self._progress.get(event.pipeline, RunProgress()).after(event)
             if event.kind is EventKind.CHUNK_STAGED:
-                self._hear_staged(event, pace)
+                self._hear_staged(event, progress)
             elif event.kind not in _QUIET:
-                self._tell_held(event.pipeline, pace)
-                self._print(event, tell(event))
+                self._tell_held(event.pipeline, progress)
+                self._print(event, describe_event(event))
 
-    def _hear_staged(self, event: Event, pace: Pace) -> None:
+    def _hear_staged(self, event: Event, progress: RunProgress) -> None:
         before = self._told_at.get(event.pipeline)
         self._untold[event.pipeline] = event
-        if pace.left == 0 or before is None or event.at - before >= EVERY:
+        if progress.left == 0 or before is None or event.at - before >= EVERY:
             self._told_at[event.pipeline] = event.at
-            self._tell_held(event.pipeline, pace)
+            self._tell_held(event.pipeline, progress)
 
-    def _tell_held(self, pipeline: str, pace: Pace) -> None:
+    def _tell_held(self, pipeline: str, progress: RunProgress) -> None:
         """The last staged chunk is told of before whatever comes after it."""
         if event := self._untold.pop(pipeline, None):
-            speed, eta = pace.rows_per_second(event.at), pace.eta_seconds(event.at)
+            speed, eta = progress.rows_per_second(event.at), progress.eta_seconds(event.at)
             left = f", {span(eta)} left" if eta else ""
-            self._print(event, f"{tell(event)}; {pace.done}/{pace.total} chunks, {amount(speed)} rows/s{left}")
+            self._print(
+                event, f"{describe_event(event)}; {progress.done}/{progress.total} chunks, {amount(speed)} rows/s{left}"
+            )
 
     def _print(self, event: Event, said: str) -> None:
         line = f"{at(event.at)} {event.pipeline}: {said}"
@@ -96,43 +98,45 @@ class Board:
         self.console = out
         self._clock = clock
         self._lock = Lock()
-        self._paces: dict[str, Pace] = {}
+        self._progress: dict[str, RunProgress] = {}
         self._ended: dict[str, datetime] = {}
 
     def hear(self, event: Event) -> None:
         with self._lock:
-            self._paces[event.pipeline] = self._paces.get(event.pipeline, Pace()).after(event)
+            self._progress[event.pipeline] = self._progress.get(event.pipeline, RunProgress()).after(event)
             if event.kind is EventKind.RUN_ENDED:
                 self._ended[event.pipeline] = event.at
         if event.kind in _TROUBLE:
-            said = plain(f"{event.pipeline}: {tell(event)}")
+            said = plain(f"{event.pipeline}: {describe_event(event)}")
             self.console.print(f"[yellow]{said}[/yellow]", highlight=False, soft_wrap=True)
 
     def table(self) -> Table:
         """The display as it is now."""
         with self._lock:
-            paces = dict(self._paces)
-        return table_of(_HEADS, [(plain(name), *self._cells(name, pace)) for name, pace in paces.items()])
+            all_progress = dict(self._progress)
+        return table_of(
+            _HEADS, [(plain(name), *self._cells(name, progress)) for name, progress in all_progress.items()]
+        )
 
-    def _cells(self, name: str, pace: Pace) -> tuple[str, ...]:
+    def _cells(self, name: str, progress: RunProgress) -> tuple[str, ...]:
         now = self._ended.get(name) or self._clock.now()
-        left = "-" if pace.doing is Doing.ENDED else span(pace.eta_seconds(now) if pace.total else None)
+        left = "-" if progress.doing is Activity.ENDED else span(progress.eta_seconds(now) if progress.total else None)
         return (
-            _state(pace),
-            f"{_bar(pace)} {pace.done:,}/{pace.total:,}",
-            amount(pace.rows),
-            amount(pace.rows_per_second(now)),
+            _state(progress),
+            f"{_bar(progress)} {progress.done:,}/{progress.total:,}",
+            amount(progress.rows),
+            amount(progress.rows_per_second(now)),
             left,
         )
 
 
-def _state(pace: Pace) -> str:
-    if pace.outcome is None:
-        return pace.doing.value
-    colour = {"succeeded": "green", "failed": "red"}.get(pace.outcome, "yellow")
-    return f"[{colour}]{plain(pace.outcome)}[/{colour}]"
+def _state(progress: RunProgress) -> str:
+    if progress.outcome is None:
+        return progress.doing.value
+    colour = {"succeeded": "green", "failed": "red"}.get(progress.outcome, "yellow")
+    return f"[{colour}]{plain(progress.outcome)}[/{colour}]"
 
 
-def _bar(pace: Pace, *, width: int = 20) -> str:
-    filled = width * pace.done // pace.total if pace.total else 0
+def _bar(progress: RunProgress, *, width: int = 20) -> str:
+    filled = width * progress.done // progress.total if progress.total else 0
     return f"[green]{'━' * filled}[/green][dim]{'━' * (width - filled)}[/dim]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_json
-from hakiri.cli.told import many
+from hakiri.cli.wording import count_of
 from hakiri.errors import as_json as error_json
 from hakiri.errors import render
 from hakiri.run import manifest
@@ -29,7 +29,7 @@ def check_manifests(folder: Path | None, *, as_json: bool) -> None:
     for warning in found.warnings:
         say(f"[yellow]{plain(render(warning))}[/yellow]\n")
     count = f"{len(names)} {'pipeline' if len(names) == 1 else 'pipelines'}"
-    also = f"; {many(len(views), 'view')}: {', '.join(views)}" if views else ""
+    also = f"; {count_of(len(views), 'view')}: {', '.join(views)}" if views else ""
     say(f"[green]ok[/green]: project {project.name}, {count}: {', '.join(names) or 'none yet'}{also}")
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_json, say_table
-from hakiri.cli.told import amount, at, size, span, tell
+from hakiri.cli.wording import amount, at, describe_event, size, span
 from hakiri.run.journal import read_journal
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.runs import PastRun, find_journal, latest_runs, raw_lines
@@ -35,7 +35,7 @@ def tell_journal(run: str, project: Path | None, *, as_json: bool) -> None:
         sys.stdout.writelines(f"{line}\n" for line in raw_lines(path))
         return
     for event in read_journal(path):
-        say(plain(f"{at(event.at)} {event.pipeline}: {tell(event)}"))
+        say(plain(f"{at(event.at)} {event.pipeline}: {describe_event(event)}"))
 
 
 def _row(past: PastRun) -> list[str]:

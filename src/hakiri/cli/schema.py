@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hakiri.cli.output import plain, say, say_error, say_json, say_table
-from hakiri.cli.told import at
+from hakiri.cli.wording import at
 from hakiri.errors import Recovery
 from hakiri.model.exit_codes import EXIT_CODES
 from hakiri.run.manifest import find_pipeline

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_json, say_table
 from hakiri.errors import mask
-from hakiri.model.answer import Answer, Value
+from hakiri.model.query_result import QueryResult, Value
 from hakiri.run.query import query
 from hakiri.settings import from_environment
 from hakiri.wiring import ask, existing_catalog, place, target, workplace
@@ -59,7 +59,7 @@ def _write_csv(columns: Sequence[str], rows: Iterator[tuple[Value, ...]]) -> Non
         writer.writerow([mask(_text(value, null="")) for value in row])
 
 
-def _has_more(answer: Answer) -> bool:
+def _has_more(answer: QueryResult) -> bool:
     return next(answer.rows, None) is not None
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from hakiri.cli.output import console, plain, say, say_error, say_json, say_table, table_of
-from hakiri.cli.told import amount, at, span
+from hakiri.cli.wording import amount, at, span
 from hakiri.errors import masked
 from hakiri.model.clock import Clock
 from hakiri.model.exit_codes import EXIT_CODES

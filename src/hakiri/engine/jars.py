@@ -11,9 +11,9 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from hakiri.engine.cache_files import held, publish_copy
 from hakiri.engine.environment import launch_environment, spark_home
 from hakiri.engine.java import Java
-from hakiri.engine.publish import held, publish_copy
 from hakiri.engine.settings import EngineSettings
 from hakiri.errors import JarsUnavailable, SparkMissing
 

@@ -12,8 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from hakiri.engine.publish import publish
-from hakiri.engine.trust import trust_store
+from hakiri.engine.cache_files import publish
+from hakiri.engine.trust_store import trust_store
 from hakiri.errors import JavaMissing
 
 OLDEST = 17

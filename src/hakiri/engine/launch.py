@@ -16,10 +16,10 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from hakiri.engine.environment import LOOPBACK, environment, launch_environment
-from hakiri.engine.foreign import spark_errors
 from hakiri.engine.java import Java
 from hakiri.engine.log import Log
 from hakiri.engine.settings import EngineSettings
+from hakiri.engine.spark_errors import spark_errors
 from hakiri.errors import SessionFailed
 from hakiri.model.session import MAX_REASON, first_line
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from hakiri.engine.archive import archive_for, build_at_exit, discard, use
+from hakiri.engine.class_archive import archive_for, build_at_exit, discard, use
 from hakiri.engine.jars import provide_jars
 from hakiri.engine.java import find_java
 from hakiri.engine.launch import has_jvm_died, launch

@@ -7,9 +7,9 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from hakiri.engine.foreign import spark_errors
+from hakiri.engine.spark_errors import spark_errors
 from hakiri.errors import Bug, HakiriError, SessionLost, TaskLost, TaskOutOfMemory
-from hakiri.model.boundary import heed, told_here
+from hakiri.model.crash_points import crash_point_for_tasks, set_crash_point
 from hakiri.model.session import first_line, has_ended
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def _caller(call: Callable[[], Any]) -> Callable[..., Column]:
     """Wrap the call in a plain Python UDF: unlike one over Arrow, its worker imports neither pandas nor pyarrow."""
     from pyspark.sql.functions import udf
 
-    stop = told_here()
+    stop = crash_point_for_tasks()
 
     def answer(_row: int) -> bytes:
         if stop is not None:
-            heed(stop)
+            set_crash_point(stop)
         return pickle.dumps(_answer_of(call))
 
     # Not deterministic, so that no rule of the optimizer may call it a second time.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hakiri.engine.databricks import is_runtime, open_runtime
-from hakiri.engine.foreign import spark_errors
+from hakiri.engine.spark_errors import spark_errors
 from hakiri.errors import SessionFailed
 
 TaskValue = bool | int | str | list[int]

@@ -13,19 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hakiri.errors import ChunkTooLarge, HakiriError
-from hakiri.extract.aside import faults_aside, stamped
 from hakiri.extract.changes.feed import Feed
-from hakiri.extract.changes.told import by_values
+from hakiri.extract.changes.normalize import by_values
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.hash import content_of
 from hakiri.extract.landing_types import to_landing
 from hakiri.extract.provenance import Provenance, with_provenance
+from hakiri.extract.quarantine_rows import faults_aside, stamped
 from hakiri.extract.rules.judge import Judged, judge, named
 from hakiri.extract.sink import Sink
 from hakiri.extract.transform.reshape import CHUNK_BYTES, Reshape, Reshaping
 from hakiri.model.key import KeyValue
-from hakiri.model.quarantined import set_aside
+from hakiri.model.quarantine_row import set_aside
 from hakiri.model.span import Span
 from hakiri.model.staged import HASH_COLUMN, Content, Tally
 from hakiri.model.table import TableSchema

@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.errors import TypeUnlandable
-from hakiri.model.holdable import MAX_PRECISION, children, why_not
+from hakiri.model.delta_types import MAX_PRECISION, children, why_not
 
 
 def to_landing(batch: pa.RecordBatch, *, table: str) -> pa.RecordBatch:

@@ -18,23 +18,23 @@ from hakiri.errors import (
     TableContended,
     TableMovedBack,
 )
-from hakiri.land.adopt import add_actions
-from hakiri.land.adoptable import can_adopt_build
-from hakiri.land.build import Build, Trial, tidy_folder
-from hakiri.land.choose import choose
-from hakiri.land.greatest import count_unmarked
-from hakiri.land.history import Commit, landings_of
+from hakiri.land.decide.adoptable import can_adopt_build
+from hakiri.land.decide.decide import decide
+from hakiri.land.delta.adopt import add_actions
+from hakiri.land.delta.build import Build, Trial, tidy_folder
+from hakiri.land.delta.history import Commit, landings_of
+from hakiri.land.delta.rust import RustTable
+from hakiri.land.delta.spark import SparkTable, translated
+from hakiri.land.query.watermark import count_unmarked
 from hakiri.land.recipe import Laid, LandRequest, Recipe
-from hakiri.land.rust import RustTable
-from hakiri.land.spark import SparkTable, translated
-from hakiri.land.staged_files import count_keyless
+from hakiri.land.staged.files import count_keyless
 from hakiri.land.stamp import Stamp, app_id
-from hakiri.land.standing import Standing, Turn, turn
+from hakiri.land.table_state import DeltaState, Turn, turn
 from hakiri.land.target import NamedTarget, PathTarget, Target, folder_of
-from hakiri.land.types import Struct
-from hakiri.model.boundary import Boundary, passing
+from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally
+from hakiri.model.types import Struct
 from hakiri.spec.load import LoadMode
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Outcome(StrEnum):
     ADOPTED = "adopted"
     WRITTEN = "written"
     REPLAYED = "replayed"  # it was there already
-    RESTED = "rested"  # every row was there already, so the table has no new version
+    UNCHANGED = "unchanged"  # every row was there already, so the table has no new version
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +88,12 @@ def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Tria
     """
     table = _open(request.target, request.landing, spark)
     landed = _land(request, table, spark, trial)
-    if request.mode is LoadMode.BLUE_GREEN and landed.outcome is not Outcome.RESTED:
+    if request.mode is LoadMode.BLUE_GREEN and landed.outcome is not Outcome.UNCHANGED:
         _tidy(request, table, landed)
     return landed
 
 
-def judge(request: LandRequest, spark: Callable[[], SparkSession]) -> None:
+def check_landing(request: LandRequest, spark: Callable[[], SparkSession]) -> None:
     """Return where nothing is known that would stop the landing; of the table, or beside it, nothing is touched.
 
     Raises NullKeys, LandingOutOfOrder, TableMovedBack, and what `choose` raises.
@@ -102,15 +102,15 @@ def judge(request: LandRequest, spark: Callable[[], SparkSession]) -> None:
     if needs_key and (keyless := count_keyless(request)):
         raise NullKeys(table=request.landing.table.table, columns=request.key, rows=keyless)
     if request.is_strict:
-        standing = find_table(request, spark)
-        if _turn(request, standing) is not Turn.REPLAY:
-            choose(request, standing)
+        state = find_table(request, spark)
+        if _turn(request, state) is not Turn.REPLAY:
+            decide(request, state)
 
 
-def _turn(request: LandRequest, standing: Standing | None) -> Turn:
+def _turn(request: LandRequest, state: DeltaState | None) -> Turn:
     return turn(
         request.landing,
-        standing,
+        state,
         request.carried,
         is_sparse=request.is_sparse,
         accepts_loss=request.accepts_loss,
@@ -125,30 +125,30 @@ def _land(
     first: int | None = None
     is_shaped = False
     for _ in range(ATTEMPTS):
-        standing = table.look(name, since)
-        version = standing.version if standing else -1
+        state = table.look(name, since)
+        version = state.version if state else -1
         first = version if first is None else first
-        if _turn(request, standing) is Turn.REPLAY and standing:
-            return replace(_replayed(request, table, since, standing), partition_by=standing.layout.partition_by)
-        recipe = choose(request, standing)
+        if _turn(request, state) is Turn.REPLAY and state:
+            return replace(_replayed(request, table, since, state), partition_by=state.layout.partition_by)
+        recipe = decide(request, state)
         if recipe.needs_shaping and not is_shaped:
             # Everything else is decided about the table as it is then.
             _writer(request, table, spark).shape(recipe)
             is_shaped = not recipe.is_new and not recipe.renames
             continue
-        landed = _carry_out(request, recipe, standing, table, spark, trial)
+        landed = _carry_out(request, recipe, state, table, spark, trial)
         if landed is not None:
-            return replace(landed, partition_by=standing.layout.partition_by if standing else (), since=first)
+            return replace(landed, partition_by=state.layout.partition_by if state else (), since=first)
     raise TableContended(table=landing.table.table, number=landing.number)
 
 
 def last_number(project: str, landing: Landing, target: Target, spark: Callable[[], SparkSession]) -> int | None:
     """The last landing that the table carries now, 0 for none; None where its log is too short to tell."""
-    standing = _open(target, landing, spark).look(app_id(project, landing.table), -1)
-    return 0 if standing is None else standing.number
+    state = _open(target, landing, spark).look(app_id(project, landing.table), -1)
+    return 0 if state is None else state.number
 
 
-def find_table(request: LandRequest, spark: Callable[[], SparkSession]) -> Standing | None:
+def find_table(request: LandRequest, spark: Callable[[], SparkSession]) -> DeltaState | None:
     """The table that the request is for, as it is now; None where there is none."""
     return _open(request.target, request.landing, spark).look(
         app_id(request.project, request.landing.table), request.since
@@ -156,7 +156,7 @@ def find_table(request: LandRequest, spark: Callable[[], SparkSession]) -> Stand
 
 
 class _Table(Protocol):
-    def look(self, app_id: str, since: int) -> Standing | None: ...
+    def look(self, app_id: str, since: int) -> DeltaState | None: ...
 
     def commits(self, *, since: int) -> tuple[Commit, ...]: ...
 
@@ -173,28 +173,28 @@ def _writer(request: LandRequest, table: RustTable | SparkTable, spark: Callable
 def _carry_out(
     request: LandRequest,
     recipe: Recipe,
-    standing: Standing | None,
+    state: DeltaState | None,
     table: RustTable | SparkTable,
     spark: Callable[[], SparkSession],
     trial: Trial,
 ) -> Landed | None:
     """Do what the recipe says; None when another writer came first and it has to be decided anew."""
-    if standing is not None and _is_unchanged(request, recipe, standing, table, spark):
-        return _rested(request, recipe, standing, _settle(recipe, Laid(0)))
+    if state is not None and _is_unchanged(request, recipe, state, table, spark):
+        return _rested(request, recipe, state, _settle(recipe, Laid(0)))
     if not recipe.rows and _may_rest(request, recipe):
-        return _rested(request, recipe, standing, recipe.tally)
+        return _rested(request, recipe, state, recipe.tally)
     if recipe.adopts and recipe.steps.takes_every_row and isinstance(table, RustTable):
-        return _told(_adopt(recipe, standing, table, recipe.tally), _count_unmarked(recipe))
+        return _told(_adopt(recipe, state, table, recipe.tally), _count_unmarked(recipe))
     writer = _writer(request, table, spark)
     laid = writer.stage(recipe)
     tally = _settle(recipe, laid)
     if not laid.rows and _may_rest(request, recipe):
-        return _rested(request, recipe, standing, tally)
+        return _rested(request, recipe, state, tally)
     if recipe.adopts and laid.rows == recipe.rows and isinstance(table, RustTable):
-        return _told(_adopt(recipe, standing, table, tally), laid.unmarked)
+        return _told(_adopt(recipe, state, table, tally), laid.unmarked)
     if recipe.steps.builds:
-        return _exchange(request, recipe, standing, table, writer, trial)
-    return _told(_write(request, recipe, standing, table, writer, tally), laid.unmarked)
+        return _exchange(request, recipe, state, table, writer, trial)
+    return _told(_write(request, recipe, state, table, writer, tally), laid.unmarked)
 
 
 def _told(landed: Landed | None, unmarked: int) -> Landed | None:
@@ -211,7 +211,7 @@ def _count_unmarked(recipe: Recipe) -> int:
 def _exchange(
     request: LandRequest,
     recipe: Recipe,
-    standing: Standing | None,
+    state: DeltaState | None,
     table: RustTable | SparkTable,
     writer: SparkTable,
     trial: Trial,
@@ -225,7 +225,7 @@ def _exchange(
         build.audit()
         build.lay_out()
     now = table.look(recipe.stamp.app_id, request.since)
-    if now != standing and not _is_alike(now, standing):
+    if now != state and not _is_alike(now, state):
         build.remove()
         return None
     if isinstance(table, RustTable) and can_adopt_build(request, recipe.agreement, now):
@@ -244,7 +244,7 @@ def _removed_on_failure(build: Build) -> Iterator[None]:
         raise
 
 
-def _is_alike(now: Standing | None, then: Standing | None) -> bool:
+def _is_alike(now: DeltaState | None, then: DeltaState | None) -> bool:
     """Whether what was decided for the table then holds for it now: others may have written rows, and nothing else."""
     return now is not None and then is not None and replace(then, version=now.version, rows=now.rows) == now
 
@@ -271,57 +271,57 @@ def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
 def _is_unchanged(
     request: LandRequest,
     recipe: Recipe,
-    standing: Standing,
+    state: DeltaState,
     table: RustTable | SparkTable,
     spark: Callable[[], SparkSession],
 ) -> bool:
     """Whether the table holds exactly these rows: its last landing brought them, and nobody has written since."""
-    if not request.repeats_last or recipe.agreement.changes_table or not _is_untouched(request, standing, table):
+    if not request.repeats_last or recipe.agreement.changes_table or not _is_untouched(request, state, table):
         return False
-    if standing.rows is not None:
-        return standing.rows == recipe.rows
+    if state.rows is not None:
+        return state.rows == recipe.rows
     # The log does not tell, so Spark counts; where it may not look at that version, the rows are exchanged.
     with suppress(LandingFailed):
-        return _writer(request, table, spark).count(standing.version) == recipe.rows
+        return _writer(request, table, spark).count(state.version) == recipe.rows
     return False
 
 
-def _is_untouched(request: LandRequest, standing: Standing, table: _Table) -> bool:
+def _is_untouched(request: LandRequest, state: DeltaState, table: _Table) -> bool:
     """Whether every commit since the last landing has left the rows as they were; one of ours tells the clustering."""
     # By its number, too: a table that was made anew counts its versions from 0 again.
-    if request.carried is None or standing.number != request.carried.number:
+    if request.carried is None or state.number != request.carried.number:
         return False
-    if standing.version == request.carried.version:
+    if state.version == request.carried.version:
         return True
-    since = [one for one in table.commits(since=request.carried.version) if one.version <= standing.version]
-    return len(since) == standing.version - request.carried.version and all(one.keeps_rows for one in since)
+    since = [one for one in table.commits(since=request.carried.version) if one.version <= state.version]
+    return len(since) == state.version - request.carried.version and all(one.keeps_rows for one in since)
 
 
-def _rested(request: LandRequest, recipe: Recipe, standing: Standing | None, tally: Tally) -> Landed:
-    last = request.carried or standing  # a sparse table carries nothing that anybody knows of
+def _rested(request: LandRequest, recipe: Recipe, state: DeltaState | None, tally: Tally) -> Landed:
+    last = request.carried or state  # a sparse table carries nothing that anybody knows of
     if last is None:
         raise AssertionError("the first landing of a table never rests")
-    return Landed(Outcome.RESTED, last.version, tally, recipe.agreement.schema)
+    return Landed(Outcome.UNCHANGED, last.version, tally, recipe.agreement.schema)
 
 
-def _adopt(recipe: Recipe, standing: Standing | None, table: RustTable, tally: Tally) -> Landed | None:
+def _adopt(recipe: Recipe, state: DeltaState | None, table: RustTable, tally: Tally) -> Landed | None:
     actions = add_actions(recipe, table.folder)
     passing(Boundary.BEFORE_COMMIT)
     if not table.adopt(recipe, actions, tally):
         return None
     passing(Boundary.AFTER_COMMIT)
-    return Landed(Outcome.ADOPTED, 0 if standing is None else standing.version + 1, tally, recipe.agreement.schema)
+    return Landed(Outcome.ADOPTED, 0 if state is None else state.version + 1, tally, recipe.agreement.schema)
 
 
 def _write(
     request: LandRequest,
     recipe: Recipe,
-    standing: Standing | None,
+    state: DeltaState | None,
     table: _Table,
     writer: SparkTable,
     tally: Tally,
 ) -> Landed:
-    since = -1 if standing is None else standing.version
+    since = -1 if state is None else state.version
     failure: HakiriError | None = None
     trailing = 0
     passing(Boundary.BEFORE_COMMIT)
@@ -344,8 +344,8 @@ def _write(
     )
 
 
-def _replayed(request: LandRequest, table: _Table, since: int, standing: Standing) -> Landed:
-    found = _find(request, table, since, standing.schema)
+def _replayed(request: LandRequest, table: _Table, since: int, state: DeltaState) -> Landed:
+    found = _find(request, table, since, state.schema)
     if found is None:
         reason = "the table carries its number, and its log no longer tells which version it was"
         raise LandingFailed(table=request.landing.table.table, number=request.landing.number, reason=reason)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hakiri.errors import LayoutUnfit
-from hakiri.land.types import Decimal, Simple, Struct
+from hakiri.model.types import Decimal, Simple, Struct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hakiri.land.decide.prune import Bound
+from hakiri.land.decide.reconcile import Agreement
+from hakiri.land.decide.same_rows import Shape
 from hakiri.land.layout import BARE, Layout
-from hakiri.land.reach import Bound
-from hakiri.land.reconcile import Agreement
-from hakiri.land.sameness import Shape
 from hakiri.land.stamp import Stamp
-from hakiri.land.standing import Carried
+from hakiri.land.table_state import ExpectedLanding
 from hakiri.land.target import Target
-from hakiri.land.types import Struct
 from hakiri.model.change import Op
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import StagedChunk, StagedFile, Tally
+from hakiri.model.types import Struct
 from hakiri.spec.load import LoadMode
 
 STAGED = "hakiri_staged"
@@ -58,8 +58,8 @@ class LandRequest:
     project: str
     landing: Landing
     """Reserved in the catalog: its number, chunks and cursor are the commit's."""
-    carried: Carried | None
-    """What the table has to carry already; see `standing.carried`."""
+    carried: ExpectedLanding | None
+    """What the table has to carry already; see `state.carried`."""
     target: Target
     root: str
     """The folder that the paths of staged files start from; a path table's own root."""

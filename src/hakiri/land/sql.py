@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
 
-from hakiri.land.target import quote
 from hakiri.model.key import KeyValue
+from hakiri.model.schema_name import quote
 
 DETAIL = "DESCRIBE DETAIL {table}"
 """What Delta knows of a table as a whole: where it is, its size, its layout."""

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import assert_never
 from urllib.parse import unquote, urlsplit
 
+from hakiri.model.schema_name import quote
+
 
 @dataclass(frozen=True, slots=True)
 class PathTarget:
@@ -23,11 +25,6 @@ class NamedTarget:
 
 
 Target = PathTarget | NamedTarget
-
-
-def quote(name: str) -> str:
-    """The name as an identifier of Spark SQL."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def sql_name(target: Target) -> str:

@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 from hakiri.errors import MirrorUnfit, TombstonesLost
 from hakiri.land.lander import Landed, find_table, land
 from hakiri.land.layout import BARE
-from hakiri.land.peek import files_at
 from hakiri.land.recipe import LandRequest, Mirror
-from hakiri.land.staged_files import reading
-from hakiri.land.standing import Standing
+from hakiri.land.staged.files import reading
+from hakiri.land.staged.sample import files_at
+from hakiri.land.table_state import DeltaState
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
 from hakiri.model.chunk import TableKey
-from hakiri.model.renamed import outdated
+from hakiri.model.column_renames import outdated
 from hakiri.model.staged import StagedChunk, StagedFile
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def land_tombstones(request: LandRequest, spark: Callable[[], SparkSession]) -> 
     return land(aside, spark)
 
 
-def _unknown(request: LandRequest, mirror: Mirror, found: Standing) -> tuple[str, ...]:
+def _unknown(request: LandRequest, mirror: Mirror, found: DeltaState) -> tuple[str, ...]:
     """The columns of the mirror's key and sequence that no tombstone has a value of."""
     known = found.schema.renamed(outdated(found.schema.names, request.renamed))
     return tuple(name for name in (*mirror.key, *mirror.sequence) if known.find(name) is None)

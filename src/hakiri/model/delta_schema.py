@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import types
 
-from hakiri.model.holdable import children
+from hakiri.model.delta_types import children
 
 
 def to_delta(schema: pa.Schema) -> dict[str, Any]:

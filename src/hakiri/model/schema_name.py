@@ -19,9 +19,14 @@ def check_table(name: str) -> str:
     return _check(name, most=3, told="a table: write it as `catalog.schema.table`")
 
 
+def quote(name: str) -> str:
+    """The name as an identifier of Spark SQL."""
+    return f"`{name.replace('`', '``')}`"
+
+
 def quote_schema(name: str) -> str:
     """The schema as SQL names it, part by part."""
-    return ".".join(f"`{part.replace('`', '``')}`" for part in name.split("."))
+    return ".".join(map(quote, name.split(".")))
 
 
 def _check(name: str, *, most: int, told: str) -> str:

@@ -8,15 +8,15 @@ from enum import StrEnum
 
 from hakiri.errors import retry_advice
 from hakiri.model.chunk import ChunkStatus
+from hakiri.model.column_renames import present_name
 from hakiri.model.cursor import CursorType, shown
-from hakiri.model.renamed import present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.span import OneFile
 from hakiri.plan.chunking import Portion
-from hakiri.plan.drift import SchemaChange
 from hakiri.plan.facts import PipelineFacts, TableFacts
-from hakiri.plan.floor import cursor_column, type_of_cursor
+from hakiri.plan.read_from import cursor_column, type_of_cursor
 from hakiri.plan.rounds import History
+from hakiri.plan.schema_changes import SchemaChange
 from hakiri.plan.sizing import Target
 from hakiri.spec.load import LoadMode
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from hakiri.model.instants import to_text
 from hakiri.model.key import KeyValue, to_plain
 from hakiri.model.source import CursorKind, RateBudget
+from hakiri.model.timestamps import to_text
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.plan import PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
 from hakiri.spec.duration import format_duration

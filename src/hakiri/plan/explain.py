@@ -9,10 +9,10 @@ from hakiri.errors import mask
 from hakiri.model.chunk import Chunk, Window
 from hakiri.model.span import OneFile
 from hakiri.plan.document import knob_text
-from hakiri.plan.drift import MARKS, ChangeKind, SchemaChange
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, TablePlan
 from hakiri.plan.reading import from_json
+from hakiri.plan.schema_changes import MARKS, ChangeKind, SchemaChange
 from hakiri.plan.views import ViewChange, ViewVerb
 from hakiri.spec.duration import format_duration
 from hakiri.spec.load import LoadMode

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from hakiri.errors import NoWindowForCursor
 from hakiri.model.source import CursorKind, RateBudget
 from hakiri.plan.facts import PipelineFacts, TableFacts
-from hakiri.plan.floor import cursor_column, type_of_cursor
+from hakiri.plan.read_from import cursor_column, type_of_cursor
 
 T = TypeVar("T")
 

@@ -11,19 +11,19 @@ from hakiri.errors import KeyNeeded
 from hakiri.model import span as spans
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
 from hakiri.model.ledger import Phase
-from hakiri.model.moves import PHASE_MOVES, Move
 from hakiri.model.source import CursorKind, Survey
 from hakiri.model.span import OneFile
-from hakiri.plan.available import require_carried_out
+from hakiri.model.transitions import PHASE_MOVES, Move
 from hakiri.plan.caution import cautions
 from hakiri.plan.chunking import Cut, Portion, portions
-from hakiri.plan.drift import schema_changes
 from hakiri.plan.facts import PipelineFacts, TableFacts
-from hakiri.plan.floor import cursor_column, cursor_of, described_cursor, floor_of, lag_of
 from hakiri.plan.knobs import Knobs, knobs_of, window_for
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
+from hakiri.plan.read_from import cursor_column, cursor_of, described_cursor, floor_of, lag_of
 from hakiri.plan.reading import from_json, to_json, window_of
+from hakiri.plan.require_available import require_carried_out
 from hakiri.plan.rounds import History, chunk_name, round_of
+from hakiri.plan.schema_changes import schema_changes
 from hakiri.plan.sizing import Target, target_for
 from hakiri.spec.load import LoadMode
 

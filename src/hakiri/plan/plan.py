@@ -8,10 +8,10 @@ from datetime import timedelta
 from hakiri.model.chunk import Chunk, TableKey
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import Phase
-from hakiri.model.moves import Move
+from hakiri.model.transitions import Move
 from hakiri.plan.caution import Caution
-from hakiri.plan.drift import SchemaChange
 from hakiri.plan.knobs import Knobs
+from hakiri.plan.schema_changes import SchemaChange
 from hakiri.plan.views import ViewChange
 from hakiri.spec.load import LoadMode
 

@@ -14,9 +14,9 @@ from hakiri.model import cursor as cursors
 from hakiri.model import span as spans
 from hakiri.model.chunk import Bound, TableKey, Window
 from hakiri.model.cursor import CursorColumn, StoredCursor
-from hakiri.model.instants import to_text
 from hakiri.model.key import KeyValue, from_plain, to_plain
 from hakiri.model.span import KeyRange, Partition, Span
+from hakiri.model.timestamps import to_text
 
 _MAX_DIGITS = 100  # of a decimal that becomes a bound; `1E+999999` would fill the memory
 

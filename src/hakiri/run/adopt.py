@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import AdoptionUnfit
-from hakiri.land.handover import hand_over
-from hakiri.land.last_landing import LastLanding, last_landing
+from hakiri.land.delta.handover import hand_over
+from hakiri.land.delta.last_landing import LastLanding, last_landing
 from hakiri.land.stamp import app_id
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Landing, LandingStatus
-from hakiri.run.equipment import Equipment
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.owner import owner_note
 from hakiri.run.rebuild import Story, as_of, rebuild, registration, set_phase, write_story
+from hakiri.run.services import Services
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.read import Project
 
@@ -33,7 +33,7 @@ class Adopted:
     """Whether the next read goes on from a cursor."""
 
 
-def adopt_tables(equipment: Equipment, project: Project, name: str, old: str) -> list[Adopted]:
+def adopt_tables(services: Services, project: Project, name: str, old: str) -> list[Adopted]:
     """Let the pipeline go on where the one called `old` stopped, in every table that it has landed in.
 
     The order of writes is docs/adr/0110. A repeat ends what was cut off, and else changes nothing. Raises
@@ -44,16 +44,16 @@ def adopt_tables(equipment: Equipment, project: Project, name: str, old: str) ->
         reason = f"`{old}` is a pipeline of the manifest" if old != name else "they are the same pipeline"
         raise AdoptionUnfit(pipeline=name, old=old, reason=reason, advice=f"take `{old}` out of the manifest first")
     former = spec.model_copy(update={"id": old})
-    for restored in rebuild(equipment, [former]):  # a catalog that was lost knows the landings again
+    for restored in rebuild(services, [former]):  # a catalog that was lost knows the landings again
         if restored.error is not None:
             raise restored.error
-    _require_quiet(equipment, spec, old)
-    handovers = [one for table in spec.tables if (one := _handover(equipment, spec, table, old)) is not None]
+    _require_quiet(services, spec, old)
+    handovers = [one for table in spec.tables if (one := _handover(services, spec, table, old)) is not None]
     if not handovers:
         raise AdoptionUnfit(pipeline=spec.id, old=old, reason=f"`{old}` has landed in none of its tables")
-    taken = {one.table.name: _carry_out(equipment, spec, one) for one in handovers}
+    taken = {one.table.name: _carry_out(services, spec, one) for one in handovers}
     nothing = (Story(table=TableKey(spec.id, table.name)) for table in spec.tables)
-    set_phase(equipment.catalog, spec, [taken.get(story.table.table, story) for story in nothing])
+    set_phase(services.catalog, spec, [taken.get(story.table.table, story) for story in nothing])
     return [_adopted(spec.landed_name(one.table), taken[one.table.name]) for one in handovers]
 
 
@@ -72,9 +72,9 @@ class _Handover:
     """The landing that hands it over; its version is known once the table carries it."""
 
 
-def _require_quiet(equipment: Equipment, spec: PipelineSpec, old: str) -> None:
+def _require_quiet(services: Services, spec: PipelineSpec, old: str) -> None:
     """Raise AdoptionUnfit where something of the old pipeline may still land."""
-    catalog, now = equipment.catalog, equipment.clock.now()
+    catalog, now = services.catalog, services.clock.now()
     if any(state.leased_until is not None and state.leased_until > now for state in catalog.leases(old)):
         reason = f"a run of `{old}` is under way, or ended less than a lease ago"
         raise AdoptionUnfit(pipeline=spec.id, old=old, reason=reason, advice="wait for its end, and try again")
@@ -87,11 +87,11 @@ def _require_quiet(equipment: Equipment, spec: PipelineSpec, old: str) -> None:
             raise AdoptionUnfit(pipeline=spec.id, old=old, reason=reason, advice=advice)
 
 
-def _handover(equipment: Equipment, spec: PipelineSpec, table: TableSpec, old: str) -> _Handover | None:
+def _handover(services: Services, spec: PipelineSpec, table: TableSpec, old: str) -> _Handover | None:
     """How the table is to be handed over, or was already; None where the old pipeline never landed in it."""
-    catalog, project = equipment.catalog, equipment.project
+    catalog, project = services.catalog, services.project
     key, before = TableKey(spec.id, table.name), TableKey(old, table.name)
-    last = last_landing(equipment.place(spec, table).target, equipment.spark)
+    last = last_landing(services.place(spec, table).target, services.spark)
     if last is None:
         return None
     stamp = last.stamp
@@ -119,13 +119,13 @@ def _landed(key: TableKey, last: LastLanding) -> Landing:
     return Landing(key, stamp.number, stamp.chunks, LandingStatus.LANDED, version=last.version, cursor=stamp.cursor)
 
 
-def _carry_out(equipment: Equipment, spec: PipelineSpec, one: _Handover) -> Story:
+def _carry_out(services: Services, spec: PipelineSpec, one: _Handover) -> Story:
     """Note the new owner with the old one, commit the handover, copy what the catalog knows, the cursor last (G5)."""
-    catalog, landing = equipment.catalog, one.landing
+    catalog, landing = services.catalog, one.landing
     _note_owner(catalog, one.old, spec.id, landing.number)
     if landing.version is None:
-        target = equipment.place(spec, one.table).target
-        landing = replace(landing, version=hand_over(equipment.project, landing, target, equipment.spark))
+        target = services.place(spec, one.table).target
+        landing = replace(landing, version=hand_over(services.project, landing, target, services.spark))
     catalog.register(registration(spec))
     _note_owner(catalog, landing.table, spec.id, landing.number)
     story = _story(catalog, one.old, landing)

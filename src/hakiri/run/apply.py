@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from hakiri.run.equipment import Equipment
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import Listener
-from hakiri.run.pipeline import Result, Wish, run_pipeline
-from hakiri.run.stopping import Stop
+from hakiri.run.pipeline import RunOptions, RunResult, run_pipeline
+from hakiri.run.services import Services
+from hakiri.run.stop import Stop
 from hakiri.spec.pipeline import PipelineSpec
 
 _AT_ONCE = 8
@@ -17,22 +17,22 @@ _AT_ONCE = 8
 
 
 def apply(
-    equipment: Equipment,
+    services: Services,
     specs: Sequence[PipelineSpec],
     *,
-    wish: Wish,
+    options: RunOptions,
     stop: Stop,
     listener: Listener | None = None,
-) -> list[Result]:
+) -> list[RunResult]:
     """Do what there is to do for these pipelines; one result for each, in their order. A repeat does what is new."""
     if not specs:
         return []
 
-    def run(spec: PipelineSpec) -> Result:
-        return run_pipeline(equipment, spec, wish=wish, heartbeat=heartbeat, stop=stop, listener=listener)
+    def run(spec: PipelineSpec) -> RunResult:
+        return run_pipeline(services, spec, options=options, heartbeat=heartbeat, stop=stop, listener=listener)
 
     with (
-        Heartbeat(equipment.catalog, lease_seconds=equipment.lease_seconds) as heartbeat,
+        Heartbeat(services.catalog, lease_seconds=services.lease_seconds) as heartbeat,
         ThreadPoolExecutor(min(len(specs), _AT_ONCE), thread_name_prefix="pipeline") as pool,
     ):
         return list(pool.map(run, specs))

@@ -18,7 +18,7 @@ from hakiri.model.chunk import GONE, Seal
 from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.span import OneFile
 from hakiri.model.staged import Tally
-from hakiri.run.stopping import StopSign
+from hakiri.run.stop import StopSign
 from hakiri.spec.quality import AnyRowRule
 from hakiri.stage.layout import Attempt
 from hakiri.stage.manifest import fingerprint

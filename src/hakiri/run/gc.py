@@ -10,13 +10,13 @@ from urllib.parse import unquote
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import CatalogBehind, HakiriError, RetentionUnfit
-from hakiri.land.holding import Holding, holding
+from hakiri.land.delta.contents import TableContents, read_contents
 from hakiri.land.stamp import app_id
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import ChunkKey, ChunkStatus, TableKey
 from hakiri.model.ledger import Landing, LandingStatus
-from hakiri.run.equipment import Place
-from hakiri.run.errand import Errand
+from hakiri.run.context import RunContext
+from hakiri.run.services import TablePlace
 from hakiri.spec.duration import parse_duration
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import RUNS, Attempt, attempt_of
@@ -65,7 +65,7 @@ class _Watched:
     """One table with everything that must stay."""
 
     table: TableKey
-    place: Place
+    place: TablePlace
     kept: frozenset[str]
 
 
@@ -85,7 +85,7 @@ def collect(
     project: str,
     pipelines: Iterable[PipelineSpec],
     *,
-    place: Callable[[PipelineSpec, TableSpec], Place],
+    place: Callable[[PipelineSpec, TableSpec], TablePlace],
     now: datetime,
     retention: timedelta,
     is_rehearsal: bool = False,
@@ -102,7 +102,7 @@ def collect(
     return Collected(tuple(one for one in swept if one.remnants), archived)
 
 
-def kept_folders(catalog: Catalog, table: TableKey, held: Holding | None, found: Iterable[str]) -> frozenset[str]:
+def kept_folders(catalog: Catalog, table: TableKey, held: TableContents | None, found: Iterable[str]) -> frozenset[str]:
     """The folders of attempts that must stay, of those found, and every one that has won.
 
     Those are the winning ones, those a table's files lie in, and every attempt at a chunk that landed and whose winner
@@ -127,7 +127,7 @@ def sweep_table(
     spec: PipelineSpec,
     table: TableSpec,
     *,
-    place: Callable[[PipelineSpec, TableSpec], Place],
+    place: Callable[[PipelineSpec, TableSpec], TablePlace],
     now: datetime,
     retention: timedelta,
     is_rehearsal: bool = False,
@@ -136,17 +136,17 @@ def sweep_table(
     return _sweep(_watch(catalog, project, spec, table, place), now, retention, is_rehearsal)
 
 
-def sweep_beaten_attempts(errand: Errand, won: Mapping[ChunkKey, int]) -> None:
+def sweep_beaten_attempts(context: RunContext, won: Mapping[ChunkKey, int]) -> None:
     """Remove attempts at chunks that a later attempt has won (docs/adr/0020). What cannot be removed now, `gc` finds.
 
     Looks only at the tables whose chunks took more than one attempt.
     """
-    equipment, spec = errand.equipment, errand.spec
+    services, spec = context.services, context.spec
     for table in spec.tables:
         beaten_by = {chunk_folder(key): number for key, number in won.items() if key.table == table.name and number > 1}
         if beaten_by:
             with suppress(HakiriError, OSError):
-                one = _watch(equipment.catalog, equipment.project, spec, table, equipment.place)
+                one = _watch(services.catalog, services.project, spec, table, services.place)
                 sweep_beaten(one.place.files, winning=one.kept, beaten_by=beaten_by)
 
 
@@ -160,7 +160,7 @@ def _watch(
     project: str,
     spec: PipelineSpec,
     table: TableSpec,
-    place: Callable[[PipelineSpec, TableSpec], Place],
+    place: Callable[[PipelineSpec, TableSpec], TablePlace],
 ) -> _Watched:
     key, where = TableKey(spec.id, table.name), place(spec, table)
     held = _held(project, key, where)
@@ -171,10 +171,10 @@ def _watch(
     return _Watched(key, where, kept_folders(catalog, key, held, attempts))
 
 
-def _held(project: str, key: TableKey, where: Place) -> Holding | None:
+def _held(project: str, key: TableKey, where: TablePlace) -> TableContents | None:
     if not isinstance(where.target, PathTarget):
         return None  # files below a table of a catalog are never its own
-    return holding(key.table, where.target.path, app_id(project, key))
+    return read_contents(key.table, where.target.path, app_id(project, key))
 
 
 def _sweep(one: _Watched, now: datetime, retention: timedelta, is_rehearsal: bool) -> Swept:

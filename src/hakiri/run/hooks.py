@@ -8,11 +8,11 @@ from time import monotonic
 
 from hakiri.errors import CursorMoved, HakiriError, SessionLost
 from hakiri.land.target import Target, address_of
-from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import TableKey
+from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.hook import HookCall
 from hakiri.model.ledger import Cursor, Landing, LandingStatus
-from hakiri.run.errand import Errand
+from hakiri.run.context import RunContext
 from hakiri.run.journal import EventKind, Fact
 from hakiri.spec.hook import Hook, RefreshHook, SqlHook
 from hakiri.spec.pipeline import TableSpec
@@ -27,12 +27,12 @@ class TableHooks:
     tells for which landings post-hooks are owed. It is written before a landing is, so that no crash loses a call.
     """
 
-    def __init__(self, errand: Errand, table: TableSpec) -> None:
-        self._errand = errand
-        self._load = errand.spec.load_of(table)
-        self._catalog = errand.equipment.catalog
-        self._key = TableKey(errand.spec.id, table.name)
-        self._name = errand.spec.landed_name(table)
+    def __init__(self, context: RunContext, table: TableSpec) -> None:
+        self._context = context
+        self._load = context.spec.load_of(table)
+        self._catalog = context.services.catalog
+        self._key = TableKey(context.spec.id, table.name)
+        self._name = context.spec.landed_name(table)
         self._table = table
         self.errors: list[HakiriError] = []
 
@@ -43,12 +43,12 @@ class TableHooks:
         """
         if not self._load.pre_hook and not self._load.post_hook:
             return
-        called = self._errand.patiently("noted hooks", lambda: self._called(_PRE))
+        called = self._context.with_retries("noted hooks", lambda: self._called(_PRE))
         for index, last in enumerate(called):
             if last < landing.number:
                 self._call(_PRE, index, landing)
         if self._load.post_hook:
-            self._errand.patiently("note of hooks", lambda: self._owe(landing.number))
+            self._context.with_retries("note of hooks", lambda: self._owe(landing.number))
         passing(Boundary.PRE_HOOKS_DONE)
 
     def on_build(self, landing: Landing, build: Target) -> None:
@@ -57,7 +57,7 @@ class TableHooks:
         SQL is for each build, the others are for the landing, and a view is refreshed after it, as it reads the table.
         Raises HookError, CatalogError.
         """
-        called = self._errand.patiently("noted hooks", lambda: self._called(_POST))
+        called = self._context.with_retries("noted hooks", lambda: self._called(_POST))
         for index, hook in enumerate(self._load.post_hook):
             is_due = isinstance(hook, SqlHook) or called[index] < landing.number
             if is_due and not isinstance(hook, RefreshHook):
@@ -72,8 +72,8 @@ class TableHooks:
         if not self._load.post_hook or self.errors:
             return
         try:
-            for index, landing in self._errand.patiently("owed hooks", self._owed):
-                if self._errand.stop.is_asked:
+            for index, landing in self._context.with_retries("owed hooks", self._owed):
+                if self._context.stop.is_asked:
                     return
                 self._call(_POST, index, landing)
         except SessionLost:
@@ -81,13 +81,13 @@ class TableHooks:
         except HakiriError as error:
             self.errors.append(error)
         except Exception as unforeseen:  # noqa: BLE001 a hook's bug is not the table's
-            self.errors.append(self._errand.as_bug(unforeseen))
+            self.errors.append(self._context.as_bug(unforeseen))
 
     def _call(self, phase: str, index: int, landing: Landing, *, build: Target | None = None) -> None:
-        errand, hooks = self._errand, self._hooks(phase)
+        context, hooks = self._context, self._hooks(phase)
         target = build or self._target()
         call = HookCall(
-            project=errand.equipment.project,
+            project=context.services.project,
             table=self._key,
             name=self._name,
             hook=f"{phase}[{index}]",
@@ -96,24 +96,24 @@ class TableHooks:
             build=address_of(build) if build else None,
         )
         told: dict[str, Fact] = {"table": self._key.table, "hook": call.hook, "number": call.number}
-        started, perform = monotonic(), errand.equipment.hooks.perform
+        started, perform = monotonic(), context.services.hooks.perform
         try:
-            errand.patiently(
+            context.with_retries(
                 f"{call.hook} of {self._name}",
                 lambda: perform(hooks[index], call, target, earlier=hooks[:index]),
             )
         except HakiriError as error:
-            errand.journal.record(EventKind.HOOK_FAILED, **told, code=error.code, message=error.message())
+            context.journal.record(EventKind.HOOK_FAILED, **told, code=error.code, message=error.message())
             raise
-        errand.journal.record(
+        context.journal.record(
             EventKind.HOOK_CALLED, **told, type=hooks[index].type, seconds=round(monotonic() - started, 3)
         )
         passing(Boundary.HOOK_CALLED)
-        errand.patiently("note of a hook", lambda: self._note(call.hook, "", landing.number))
+        context.with_retries("note of a hook", lambda: self._note(call.hook, "", landing.number))
         passing(Boundary.HOOK_NOTED)
 
     def _target(self) -> Target:
-        return self._errand.equipment.place(self._errand.spec, self._table).target
+        return self._context.services.place(self._context.spec, self._table).target
 
     def _hooks(self, phase: str) -> tuple[Hook, ...]:
         return self._load.pre_hook if phase == _PRE else self._load.post_hook

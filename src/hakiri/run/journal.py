@@ -16,7 +16,7 @@ from typing import Any, Self
 from hakiri.errors import NotWritable, masked
 from hakiri.model.clock import Clock
 from hakiri.model.durable import sync, sync_above
-from hakiri.model.instants import from_text, to_text
+from hakiri.model.timestamps import from_text, to_text
 
 Fact = str | int | float | bool | None
 """What an event tells; never a value of a row, never a secret."""

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from hakiri.errors import EditRefused, InvalidProject, PipelineNotFound, ProjectNotFound
 from hakiri.model.connector import Connectors
-from hakiri.model.edited import Edited
 from hakiri.model.function import Functions
+from hakiri.model.manifest_edit import ManifestEdit
 from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
-from hakiri.spec.faults import guess
 from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import (
@@ -27,6 +26,7 @@ from hakiri.spec.read import (
     shown_path,
 )
 from hakiri.spec.schema import schemas
+from hakiri.spec.validation_errors import guess
 from hakiri.spec.write import replace_file
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def parse_pipeline(text: str, *, shown: str) -> dict[str, Any]:
     return {key: value for key, value in document.data.items() if key != "$schema"}
 
 
-def create_pipeline(place: Workplace, data: Mapping[str, Any], *, sets: Sequence[str], to: Format) -> Edited:
+def create_pipeline(place: Workplace, data: Mapping[str, Any], *, sets: Sequence[str], to: Format) -> ManifestEdit:
     """Add a pipeline, with `key=value` assignments made to its data first."""
     filled = json.loads(json.dumps(data))
     for path, value in _assignments(sets).items():
@@ -144,12 +144,12 @@ def create_pipeline(place: Workplace, data: Mapping[str, Any], *, sets: Sequence
     return place.editor().create(filled, to)
 
 
-def edit_pipeline(place: Workplace, name: str, *, sets: Sequence[str], unsets: Sequence[str]) -> Edited:
+def edit_pipeline(place: Workplace, name: str, *, sets: Sequence[str], unsets: Sequence[str]) -> ManifestEdit:
     """Make `key=value` assignments to a pipeline and take keys away from it."""
     return place.editor().edit(name, _assignments(sets), [_path(text) for text in unsets])
 
 
-def convert_pipeline(place: Workplace, name: str, *, to: Format) -> Edited:
+def convert_pipeline(place: Workplace, name: str, *, to: Format) -> ManifestEdit:
     """Write a pipeline in the other format."""
     return place.editor().convert(name, to)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import TableOwned
-from hakiri.land.last_landing import last_landing
+from hakiri.land.delta.last_landing import last_landing
 from hakiri.land.stamp import app_id
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import LandingStatus
-from hakiri.run.equipment import Place
+from hakiri.run.services import TablePlace
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def require_owner(
     catalog: Catalog | None,
     project: str,
     spec: PipelineSpec,
-    place: Callable[[PipelineSpec, TableSpec], Place],
+    place: Callable[[PipelineSpec, TableSpec], TablePlace],
     spark: Callable[[], SparkSession] | None = None,
 ) -> None:
     """Return if no other pipeline lands in the pipeline's tables. Raises TableOwned.

@@ -21,30 +21,30 @@ from hakiri.errors import (
 from hakiri.extract.connectors.port import Connector, Pinnable
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.lander import Outcome
-from hakiri.model.boundary import Boundary, passing
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey, Window
+from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Run, RunStatus
-from hakiri.plan.drift import ChangeKind, SchemaChange, refusal, schema_changes
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
+from hakiri.plan.schema_changes import ChangeKind, SchemaChange, refusal, schema_changes
 from hakiri.run.budget import Quota
-from hakiri.run.equipment import Equipment
-from hakiri.run.errand import Errand, new_run
-from hakiri.run.gather import Gathered, gather
+from hakiri.run.check_tables import require_tables_intact
+from hakiri.run.context import RunContext, new_run_id
+from hakiri.run.extract_chunks import ChunkExtractor, OnStaged, Source, release_dead_leases
+from hakiri.run.facts import GatheredFacts, gather_facts
 from hakiri.run.gc import sweep_beaten_attempts
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import EventKind, Journal, Listener, journal_path, read_journal
-from hakiri.run.landed import require_landed
-from hakiri.run.landing import TableLander, TableLanding
-from hakiri.run.landings import PipelineLandings, tell_refused
+from hakiri.run.land_pipeline import PipelineLander, record_table_failed
+from hakiri.run.land_table import TableLander, TableLanding
 from hakiri.run.owner import require_owner
-from hakiri.run.stopping import Stop
+from hakiri.run.services import Services
+from hakiri.run.stop import Stop
 from hakiri.run.watermarks import watermarks_of
-from hakiri.run.work import OnStaged, Source, Work, release_dead_leases
 from hakiri.spec.pipeline import PipelineSpec
 
 _RECENT_RUNS = 20
@@ -54,13 +54,13 @@ _PASSES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RunOptions:
     """What a run is asked for beyond doing what there is to do."""
 
     is_full_refresh: bool = False
     """Whether every table is read anew and takes the place of what has landed."""
     asked_by: str = ""
-    """Whose wish that is, the same for each try at it; empty where a try is not told from another wish."""
+    """Whose options that is, the same for each try at it; empty where a try is not told from another options."""
     retries_failed: bool = False
     """Whether chunks that failed for good are tried again."""
     sealed: Fingerprint | None = None
@@ -68,7 +68,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class RunResult:
     """How a run ended."""
 
     pipeline: str
@@ -92,102 +92,104 @@ class Result:
     @property
     def did_nothing(self) -> bool:
         """Whether all is well and no table has changed."""
-        is_quiet = all(one.landed.outcome is Outcome.RESTED for one in self.landings)
+        is_quiet = all(one.landed.outcome is Outcome.UNCHANGED for one in self.landings)
         return is_quiet and self.status is RunStatus.SUCCEEDED and not self.is_tick_over
 
 
 def run_pipeline(
-    equipment: Equipment,
+    services: Services,
     spec: PipelineSpec,
     *,
-    wish: Wish,
+    options: RunOptions,
     heartbeat: Heartbeat,
     stop: Stop,
     listener: Listener | None = None,
-) -> Result:
+) -> RunResult:
     """Do what there is to do for the pipeline. Never raises for what goes wrong in it: the result has the errors.
 
     A repeat does what has come since, which may be nothing.
     """
-    return conducted(equipment, spec, partial(Conduct, wish=wish), heartbeat=heartbeat, stop=stop, listener=listener)
+    return run_recorded(
+        services, spec, partial(PipelineRun, options=options), heartbeat=heartbeat, stop=stop, listener=listener
+    )
 
 
-def conducted(
-    equipment: Equipment,
+def run_recorded(
+    services: Services,
     spec: PipelineSpec,
-    conduct: Callable[[Errand], Conduct],
+    conduct: Callable[[RunContext], PipelineRun],
     *,
     heartbeat: Heartbeat,
     stop: Stop,
     listener: Listener | None = None,
-) -> Result:
+) -> RunResult:
     """The same for whatever way to conduct a run, with a run of its own in the catalog and a journal."""
-    run = Run(new_run(equipment.clock), spec.id, RunStatus.RUNNING, equipment.clock.now())
+    run = Run(new_run_id(services.clock), spec.id, RunStatus.RUNNING, services.clock.now())
     try:
         with Journal(
-            equipment.journals, run=run.run, pipeline=spec.id, clock=equipment.clock, listener=listener
+            services.journals, run=run.run, pipeline=spec.id, clock=services.clock, listener=listener
         ) as journal:
-            errand = Errand(
-                equipment=equipment, spec=spec, run=run.run, journal=journal, stop=stop, heartbeat=heartbeat
+            context = RunContext(
+                services=services, spec=spec, run=run.run, journal=journal, stop=stop, heartbeat=heartbeat
             )
-            return _recorded(errand, run, conduct)
+            return _recorded(context, run, conduct)
     except HakiriError as error:
-        return Result(spec.id, run.run, RunStatus.FAILED, errors=(error,))
+        return RunResult(spec.id, run.run, RunStatus.FAILED, errors=(error,))
 
 
-def _recorded(errand: Errand, run: Run, conducting: Callable[[Errand], Conduct]) -> Result:
-    catalog, clock = errand.equipment.catalog, errand.equipment.clock
-    conduct = conducting(errand)
+def _recorded(context: RunContext, run: Run, conducting: Callable[[RunContext], PipelineRun]) -> RunResult:
+    catalog, clock = context.services.catalog, context.services.clock
+    conduct = conducting(context)
     with conduct.first_look as look:
         look.enter_context(catalog.one_look())
-        errand.patiently("dead runs", lambda: _end_dead_runs(errand))
-        errand.journal.record(EventKind.RUN_STARTED, node=str(errand.equipment.node))
-        errand.patiently("record of the run", lambda: catalog.record_run(run))
+        context.with_retries("dead runs", lambda: _end_dead_runs(context))
+        context.journal.record(EventKind.RUN_STARTED, node=str(context.services.node))
+        context.with_retries("record of the run", lambda: catalog.record_run(run))
         try:
             conduct.carry_out()
         except HakiriError as error:
             conduct.errors.append(error)
         except Exception as unforeseen:  # noqa: BLE001 one pipeline's bug is not the others'
-            conduct.errors.append(errand.as_bug(unforeseen))
+            conduct.errors.append(context.as_bug(unforeseen))
     result = conduct.result()
     told = mask("; ".join(f"{error.code}: {error.message()}" for error in result.errors))
     ended = replace(
         run, status=result.status, finished_at=clock.now(), rows=result.rows, bytes=result.bytes, error=told
     )
     try:
-        errand.patiently("record of the run", lambda: catalog.record_run(ended))
+        context.with_retries("record of the run", lambda: catalog.record_run(ended))
     except HakiriError as error:
         result = replace(result, status=RunStatus.FAILED, errors=(*result.errors, error))
-    errand.journal.record(
+    context.journal.record(
         EventKind.RUN_ENDED, status=result.status.value, rows=result.rows, bytes=result.bytes, error=told
     )
     return result
 
 
-def _end_dead_runs(errand: Errand) -> None:
+def _end_dead_runs(context: RunContext) -> None:
     """Runs of processes that have ended without saying so are recorded as failed, where that is certain."""
-    equipment = errand.equipment
-    for run in equipment.catalog.runs(errand.spec.id, limit=_RECENT_RUNS):
-        if run.status is RunStatus.RUNNING and equipment.node.knows_dead(_node_of(equipment, run)):
-            ended = replace(run, status=RunStatus.FAILED, finished_at=equipment.clock.now(), error=_CUT_OFF)
+    services = context.services
+    for run in services.catalog.runs(context.spec.id, limit=_RECENT_RUNS):
+        if run.status is RunStatus.RUNNING and services.node.knows_dead(_node_of(services, run)):
+            ended = replace(run, status=RunStatus.FAILED, finished_at=services.clock.now(), error=_CUT_OFF)
             with suppress(BackwardMove):  # a neighbour was faster
-                equipment.catalog.record_run(ended)
+                services.catalog.record_run(ended)
 
 
-def _node_of(equipment: Equipment, run: Run) -> str:
+def _node_of(services: Services, run: Run) -> str:
     try:
-        events = read_journal(journal_path(equipment.journals, run.run))
+        events = read_journal(journal_path(services.journals, run.run))
     except OSError:
         return ""
     return next((str(event.facts.get("node")) for event in events if event.kind is EventKind.RUN_STARTED), "")
 
 
 @dataclass
-class Conduct:
+class PipelineRun:
     """What one run does, and what came of it. A run of one step alone does less (run/steps.py)."""
 
-    errand: Errand
-    wish: Wish
+    context: RunContext
+    options: RunOptions
     errors: list[HakiriError] = field(default_factory=list)
     landings: list[TableLanding] = field(default_factory=list)
     rows_read: int = 0
@@ -214,17 +216,17 @@ class Conduct:
     hooks: dict[str, TableHooks] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.hooks = {table.name: TableHooks(self.errand, table) for table in self.errand.spec.tables}
+        self.hooks = {table.name: TableHooks(self.context, table) for table in self.context.spec.tables}
 
-    def result(self) -> Result:
+    def result(self) -> RunResult:
         of_hooks = (error for hooks in self.hooks.values() for error in hooks.errors)
         errors = (*self.refused.values(), *self.errors, *of_hooks)
         status = RunStatus.FAILED if errors else RunStatus.SUCCEEDED
-        if self.errand.stop.is_asked and not self.is_done:
+        if self.context.stop.is_asked and not self.is_done:
             status = RunStatus.STOPPED
-        return Result(
-            pipeline=self.errand.spec.id,
-            run=self.errand.run,
+        return RunResult(
+            pipeline=self.context.spec.id,
+            run=self.context.run,
             status=status,
             landings=tuple(self.landings),
             rows_read=self.rows_read,
@@ -237,11 +239,11 @@ class Conduct:
 
     def carry_out(self) -> None:
         """Look and work until there is nothing more. Raises what keeps the whole pipeline from it."""
-        connector = self.errand.equipment.connector(self.errand.spec)
-        self.reshapes = self.errand.equipment.transforms(self.errand.spec)
-        self.errand.patiently("dead leases", lambda: release_dead_leases(self.errand))
-        if self.wish.retries_failed:
-            self.errand.patiently("rewind", self._rewind_failed)
+        connector = self.context.services.connector(self.context.spec)
+        self.reshapes = self.context.services.transforms(self.context.spec)
+        self.context.with_retries("dead leases", lambda: release_dead_leases(self.context))
+        if self.options.retries_failed:
+            self.context.with_retries("rewind", self._rewind_failed)
         for _ in range(_PASSES):
             if not self._pass(connector):
                 break
@@ -249,23 +251,23 @@ class Conduct:
             self.is_spent = True
         if self.overtaken is not None:
             raise self.overtaken
-        self.is_done = not self.errand.stop.is_asked
+        self.is_done = not self.context.stop.is_asked
         self._conclude()
 
     @contextmanager
     def _one_look(self) -> Iterator[None]:
         """Look at the catalog once for all that a pass goes by. What the run's first look has found is part of it."""
         with self.first_look.pop_all() as look:
-            look.enter_context(self.errand.equipment.catalog.one_look())
+            look.enter_context(self.context.services.catalog.one_look())
             yield
 
     def _conclude(self) -> None:
         """G10, and what follows from all being done."""
         with self._one_look():
             self._require_all_done()
-            self.errand.patiently("phase", self._settle_phase)
+            self.context.with_retries("phase", self._settle_phase)
         if self.landings:
-            self.errand.patiently("archive", lambda: self.errand.equipment.catalog.archive(self.errand.spec.id))
+            self.context.with_retries("archive", lambda: self.context.services.catalog.archive(self.context.spec.id))
 
     def _pass(self, connector: Connector) -> bool:
         """Do what one look finds; whether another look may find more."""
@@ -277,26 +279,26 @@ class Conduct:
         return self._may_look_again(has_more=has_more or self.has_resumed)
 
     def _may_look_again(self, *, has_more: bool) -> bool:
-        return has_more and not (self.errand.stop.is_asked or self.is_tick_over or self.errors)
+        return has_more and not (self.context.stop.is_asked or self.is_tick_over or self.errors)
 
-    def _plan(self, connector: Connector) -> tuple[Gathered, PipelinePlan] | None:
+    def _plan(self, connector: Connector) -> tuple[GatheredFacts, PipelinePlan] | None:
         """What one look finds, once the catalog has it; None where that is nothing, or another planner was faster."""
         self.overtaken = None
-        if self.errand.stop.is_asked:
+        if self.context.stop.is_asked:
             return None
         with self._one_look():
-            gathered = self.errand.patiently("look at the source", lambda: self._look(connector))
+            gathered = self.context.with_retries("look at the source", lambda: self._look(connector))
         gathered = replace(gathered, facts=self._without_refused(gathered.facts))
         plan = make_plan([gathered.facts])
         pipeline = plan.pipelines[0]
         self._tell(pipeline)
         if not pipeline.has_work:
             return None
-        knobs, catalog = pipeline.knobs, self.errand.equipment.catalog
+        knobs, catalog = pipeline.knobs, self.context.services.catalog
         known = Pipeline(pipeline.pipeline, knobs.parallelism.value, knobs.max_attempts.value)
-        self.errand.patiently("registration", lambda: catalog.register(known))
+        self.context.with_retries("registration", lambda: catalog.register(known))
         try:
-            self.errand.patiently("plan", lambda: catalog.add_chunks(plan.new_chunks))
+            self.context.with_retries("plan", lambda: catalog.add_chunks(plan.new_chunks))
         except PlanChanged as overtaken:
             self.overtaken = overtaken
             return None
@@ -304,7 +306,7 @@ class Conduct:
         if pipeline.move is not None and not (self.refused and pipeline.move.after == Phase.STREAMING):
             self._move(Phase(pipeline.move.before), Phase(pipeline.move.after))
         self.has_resumed = any(table.counts.open - table.counts.failed > table.counts.new for table in pipeline.tables)
-        self.is_refreshed |= self.wish.is_full_refresh and not self.has_resumed and not _is_stuck(pipeline)
+        self.is_refreshed |= self.options.is_full_refresh and not self.has_resumed and not _is_stuck(pipeline)
         return gathered, pipeline
 
     def _without_refused(self, facts: PipelineFacts) -> PipelineFacts:
@@ -315,57 +317,57 @@ class Conduct:
             error = refusal(pipeline, name, schema_changes(table, policy), policy)
             if error is not None and name not in self.refused:
                 self.refused[name] = error
-                tell_refused(self.errand.journal, name, error)
+                record_table_failed(self.context.journal, name, error)
         return replace(facts, tables=tuple(table for table in facts.tables if table.spec.name not in self.refused))
 
-    def _look(self, connector: Connector) -> Gathered:
+    def _look(self, connector: Connector) -> GatheredFacts:
         """Raises TableOwned and TableMovedBack."""
-        errand, parts = self.errand, self.errand.equipment
+        context, parts = self.context, self.context.services
         # By Spark only before something is planned: what was planned is this pipeline's, unless the catalog says no.
-        require_owner(parts.catalog, parts.project, errand.spec, parts.place, parts.spark)
+        require_owner(parts.catalog, parts.project, context.spec, parts.place, parts.spark)
         self._catch_up()
-        gathered = gather(
-            errand.spec,
+        gathered = gather_facts(
+            context.spec,
             connector,
-            errand.equipment.catalog,
+            context.services.catalog,
             reshapes=self.reshapes,
-            is_full_refresh=self.wish.is_full_refresh and not self.is_refreshed,
-            surveys_all=self.wish.sealed is not None,
-            watermark=watermarks_of(errand.equipment.place, errand.equipment.spark),
+            is_full_refresh=self.options.is_full_refresh and not self.is_refreshed,
+            surveys_all=self.options.sealed is not None,
+            watermark=watermarks_of(context.services.place, context.services.spark),
         )
-        if self.wish.sealed is not None and not self.landings:
-            check_unmoved(self.wish.sealed.of(errand.spec.id), fingerprint([gathered.facts]))
-        return replace(gathered, facts=replace(gathered.facts, asked_by=self.wish.asked_by))
+        if self.options.sealed is not None and not self.landings:
+            check_unmoved(self.options.sealed.of(context.spec.id), fingerprint([gathered.facts]))
+        return replace(gathered, facts=replace(gathered.facts, asked_by=self.options.asked_by))
 
     def _catch_up(self) -> None:
         """What a cut-off worker left unrecorded or uncalled is seen to first, so that a look sees it.
 
         Raises TableOwned and TableMovedBack.
         """
-        errand, parts = self.errand, self.errand.equipment
-        require_owner(parts.catalog, parts.project, errand.spec, parts.place)
-        for table in errand.spec.tables:
-            TableLander(errand, table, hooks=self.hooks[table.name]).settle()
+        context, parts = self.context, self.context.services
+        require_owner(parts.catalog, parts.project, context.spec, parts.place)
+        for table in context.spec.tables:
+            TableLander(context, table, hooks=self.hooks[table.name]).settle()
             self.hooks[table.name].after()
-        if not self.wish.is_full_refresh:
-            require_landed(parts.catalog, errand.spec, parts.place)
+        if not self.options.is_full_refresh:
+            require_tables_intact(parts.catalog, context.spec, parts.place)
 
-    def _do(self, connector: Connector, gathered: Gathered, knobs: Knobs, *, chunks: int) -> bool:
+    def _do(self, connector: Connector, gathered: GatheredFacts, knobs: Knobs, *, chunks: int) -> bool:
         """Work and land; whether something came up that another look has to see to."""
         self.landers = {
             table.spec.name: TableLander(
-                self.errand,
+                self.context,
                 table.spec,
                 hooks=self.hooks[table.spec.name],
                 key=table.primary_key,
                 kind=gathered.facts.cursor_kind,
-                accepts_loss=self.wish.is_full_refresh,
+                accepts_loss=self.options.is_full_refresh,
                 reshape=self.reshapes.get(table.spec.name),
                 dropped=_dropped(schema_changes(table, gathered.facts.spec.schema_policy)),
             )
             for table in gathered.facts.tables
         }
-        landings = PipelineLandings(self.errand, self.landers)
+        landings = PipelineLander(self.context, self.landers)
         with ExitStack() as stack:
             stack.callback(self._collect, landings)
             stack.enter_context(landings)
@@ -378,7 +380,7 @@ class Conduct:
         self,
         stack: ExitStack,
         connector: Connector,
-        gathered: Gathered,
+        gathered: GatheredFacts,
         knobs: Knobs,
         *,
         chunks: int,
@@ -387,19 +389,19 @@ class Conduct:
     ) -> bool:
         """Read what there is to read, and what comes after; whether something that was planned was not there."""
         self.quota = self.quota or Quota(
-            knobs.rate_budget.value, knobs.max_chunks_per_tick.value, self.errand.equipment.clock
+            knobs.rate_budget.value, knobs.max_chunks_per_tick.value, self.context.services.clock
         )
         if isinstance(connector, Pinnable) and chunks > 1:
             # One moment for all the chunks that this process reads.
             pinning = connector
-            connector = self.errand.patiently("pin", lambda: stack.enter_context(pinning.pin()))
+            connector = self.context.with_retries("pin", lambda: stack.enter_context(pinning.pin()))
         keys = {table.spec.name: table.primary_key for table in gathered.facts.tables}
         source = Source(connector, gathered.schemas, self.reshapes, keys)
-        work = Work(self.errand, source, knobs, quota=self.quota, on_staged=on_staged)
+        work = ChunkExtractor(self.context, source, knobs, quota=self.quota, on_staged=on_staged)
         try:
             work.carry_out()
             after()
-            sweep_beaten_attempts(self.errand, work.won)
+            sweep_beaten_attempts(self.context, work.won)
         finally:
             self.is_tick_over = work.is_tick_over
             self.left_running |= work.left_running
@@ -409,70 +411,70 @@ class Conduct:
             self.notes += work.notes
         return bool(work.gone)
 
-    def _collect(self, landings: PipelineLandings) -> None:
+    def _collect(self, landings: PipelineLander) -> None:
         self.landings += landings.done
         self.errors += landings.errors
 
     def _rewind_failed(self) -> None:
-        for table in self.errand.spec.tables:
-            key = TableKey(self.errand.spec.id, table.name)
-            self.errand.equipment.catalog.rewind(key, Window(), "tried again by request", statuses=[ChunkStatus.FAILED])
+        for table in self.context.spec.tables:
+            key = TableKey(self.context.spec.id, table.name)
+            self.context.services.catalog.rewind(key, Window(), "tried again by request", statuses=[ChunkStatus.FAILED])
 
     def _require_all_done(self) -> None:
-        """G10: what failed for good, what waits for something that nobody brings, and a wish that was not met."""
-        pipeline = self.errand.spec.id
-        failed = self.errand.patiently("failed chunks", self._failed)
+        """G10: what failed for good, what waits for something that nobody brings, and a options that was not met."""
+        pipeline = self.context.spec.id
+        failed = self.context.with_retries("failed chunks", self._failed)
         if failed:
             self.errors.append(chunks_failed(pipeline, failed))
         if self.errors or not self.is_done or self.is_tick_over:
             return
-        still_open = self.errand.patiently("progress", self._count_open)
+        still_open = self.context.with_retries("progress", self._count_open)
         if still_open and self.is_spent:
             self.errors.append(WorkLeft(pipeline=pipeline, count=still_open))
         if self.gone and self.is_spent:
-            connector = self.errand.spec.source.connector
+            connector = self.context.spec.source.connector
             self.errors.append(SourceRestless(connector=connector, tables=tuple(sorted(self.gone))))
         if not still_open:
             for lander in self.landers.values():
-                count = self.errand.patiently("staged chunks", lander.count_stuck)
+                count = self.context.with_retries("staged chunks", lander.count_stuck)
                 if count:
                     self.errors.append(ChunksLeft(pipeline=pipeline, table=lander.table, count=count))
-        if self.wish.is_full_refresh and not self.is_refreshed and not self.refused:
+        if self.options.is_full_refresh and not self.is_refreshed and not self.refused:
             self.errors.append(RefreshWaits(pipeline=pipeline))
 
     def _failed(self) -> list[ChunkState]:
-        catalog, pipeline = self.errand.equipment.catalog, self.errand.spec.id
+        catalog, pipeline = self.context.services.catalog, self.context.spec.id
         return [
             state
-            for table in self.errand.spec.tables
+            for table in self.context.spec.tables
             for state in catalog.chunks(TableKey(pipeline, table.name), [ChunkStatus.FAILED])
         ]
 
     def _count_open(self) -> int:
         """How many chunks there are to work on, for anybody."""
-        found = self.errand.equipment.catalog.progress(self.errand.spec.id)
+        found = self.context.services.catalog.progress(self.context.spec.id)
         return sum(one.pending + one.waiting + one.running for one in found)
 
     def _settle_phase(self) -> None:
         """History is read once no chunk is open, none is staged, and what was staged is in every table."""
-        catalog, pipeline = self.errand.equipment.catalog, self.errand.spec.id
+        catalog, pipeline = self.context.services.catalog, self.context.spec.id
         is_backfilling = any(one.pipeline == pipeline and one.phase is Phase.BACKFILLING for one in catalog.pipelines())
         if not is_backfilling or any(one.done < one.total for one in catalog.progress(pipeline)):
             return
-        tables = [TableKey(pipeline, table.name) for table in self.errand.spec.tables]
+        tables = [TableKey(pipeline, table.name) for table in self.context.spec.tables]
         if all(_has_landed(catalog.landings(table)) and not catalog.staged(table) for table in tables):
             self._move(Phase.BACKFILLING, Phase.STREAMING)
 
     def _move(self, before: Phase, after: Phase) -> None:
         try:
-            self.errand.equipment.catalog.set_phase(self.errand.spec.id, after)
+            self.context.services.catalog.set_phase(self.context.spec.id, after)
         except BackwardMove:
             return  # another worker has moved it meanwhile, and sees to the rest
-        self.errand.journal.record(EventKind.PHASE_MOVED, before=before.value, after=after.value)
+        self.context.journal.record(EventKind.PHASE_MOVED, before=before.value, after=after.value)
 
     def _tell(self, plan: PipelinePlan) -> None:
         for table in plan.tables:
-            self.errand.journal.record(
+            self.context.journal.record(
                 EventKind.PLANNED,
                 table=table.table.table,
                 new=table.counts.new,

@@ -17,10 +17,10 @@ from hakiri.plan.fingerprint import Fingerprint, open_sealed, seal_plan
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import Plan
 from hakiri.plan.views import ViewChange, ViewFacts
-from hakiri.run.equipment import Place
-from hakiri.run.gather import Watermarks, gather
-from hakiri.run.landed import require_landed
+from hakiri.run.check_tables import require_tables_intact
+from hakiri.run.facts import Watermarks, gather_facts
 from hakiri.run.owner import require_owner
+from hakiri.run.services import TablePlace
 from hakiri.run.watermarks import watermarks_of
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
@@ -44,7 +44,7 @@ def plan_pipelines(
     catalog: Catalog | None,
     *,
     project: str,
-    place: Callable[[PipelineSpec, TableSpec], Place],
+    place: Callable[[PipelineSpec, TableSpec], TablePlace],
     transforms: Callable[[PipelineSpec], Mapping[str, Reshape]],
     watermark: Watermarks | None = None,
     is_full_refresh: bool = False,
@@ -61,10 +61,10 @@ def plan_pipelines(
         try:
             require_owner(catalog, project, spec, place)
             if catalog is not None and not is_full_refresh:
-                require_landed(catalog, spec, place)
+                require_tables_intact(catalog, spec, place)
             source = connector(spec)
             reshapes = transforms(spec)
-            found = gather(
+            found = gather_facts(
                 spec,
                 source,
                 catalog,

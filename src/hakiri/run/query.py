@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager
 
 from hakiri.catalog.port import Catalog
 from hakiri.land.target import PathTarget, Target, sql_name
-from hakiri.model.answer import Answer
+from hakiri.model.query_result import QueryResult
 from hakiri.model.view import View
-from hakiri.run.equipment import Place
+from hakiri.run.services import TablePlace
 from hakiri.run.views import made_views
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.read import Project
 
-Ask = Callable[[str, Mapping[str, Target], Callable[[], Mapping[str, View | None]]], Answer]
+Ask = Callable[[str, Mapping[str, Target], Callable[[], Mapping[str, View | None]]], QueryResult]
 """Answers one SELECT over tables by name, each given with its place, and over views, which it may ask for."""
 
 
@@ -22,11 +22,11 @@ def query(
     sql: str,
     project: Project,
     *,
-    place: Callable[[PipelineSpec, TableSpec], Place],
+    place: Callable[[PipelineSpec, TableSpec], TablePlace],
     target: Callable[[str], Target],
     catalog: Callable[[], AbstractContextManager[Catalog | None]],
     ask: Ask,
-) -> Answer:
+) -> QueryResult:
     """The answer to one SELECT. Raises QueryError or ViewUnanswerable; so may the answer while its rows are read.
 
     A view is asked as it was made, whatever its file has come to say; one that a hook refreshes is that hook's table.
@@ -46,7 +46,7 @@ def query(
 
 
 def table_targets(
-    pipelines: Iterable[PipelineSpec], place: Callable[[PipelineSpec, TableSpec], Place]
+    pipelines: Iterable[PipelineSpec], place: Callable[[PipelineSpec, TableSpec], TablePlace]
 ) -> dict[str, Target]:
     """Where each table is, by its landed name; those that have not landed yet too."""
     found: dict[str, Target] = {}

@@ -12,9 +12,9 @@ from hakiri.catalog.port import Catalog
 from hakiri.errors import CatalogDisagrees, HakiriError, StagedUnfit
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
-from hakiri.land.handover import all_landings
-from hakiri.land.history import LandedCommit, landings_of, read_commits
-from hakiri.land.holding import Holding, holding
+from hakiri.land.delta.contents import TableContents, read_contents
+from hakiri.land.delta.handover import all_landings
+from hakiri.land.delta.history import LandedCommit, landings_of, read_commits
 from hakiri.land.stamp import app_id
 from hakiri.land.target import PathTarget, Target, quarantine_of, tombstones_of
 from hakiri.land.tombstones import NUMBERED_AS
@@ -22,9 +22,9 @@ from hakiri.model.chunk import Chunk, ChunkKey, TableKey
 from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Snapshot
 from hakiri.model.span import OneFile
 from hakiri.plan.reading import from_json, window_of
-from hakiri.run.equipment import Equipment, Place
-from hakiri.run.gather import describe
-from hakiri.run.history import Decision
+from hakiri.run.facts import describe_tables
+from hakiri.run.schema_history import SchemaDecision
+from hakiri.run.services import Services, TablePlace
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import MANIFEST, RUNS
@@ -70,37 +70,37 @@ class Restored:
     """Why nothing was written."""
 
 
-def rebuild(equipment: Equipment, pipelines: Iterable[PipelineSpec], *, is_rehearsal: bool = False) -> list[Restored]:
+def rebuild(services: Services, pipelines: Iterable[PipelineSpec], *, is_rehearsal: bool = False) -> list[Restored]:
     """Write down what the tables' logs tell and the catalog does not know. A repeat changes nothing.
 
     A table of which the two tell different stories is left as it is, and its error says why; so is one whose past
     reads cannot be told. A rehearsal writes nothing. Raises CatalogError.
     """
-    return [done for spec in pipelines for done in _rebuild_pipeline(equipment, spec, is_rehearsal)]
+    return [done for spec in pipelines for done in _rebuild_pipeline(services, spec, is_rehearsal)]
 
 
-def _rebuild_pipeline(equipment: Equipment, spec: PipelineSpec, is_rehearsal: bool) -> list[Restored]:
-    told = [_compare(equipment, spec, table) for table in spec.tables]
+def _rebuild_pipeline(services: Services, spec: PipelineSpec, is_rehearsal: bool) -> list[Restored]:
+    told = [_compare(services, spec, table) for table in spec.tables]
     if not is_rehearsal:
         stories = [story for story, _ in told if story.landings]
-        if stories and spec.id not in {one.pipeline for one in equipment.catalog.pipelines()}:
-            equipment.catalog.register(registration(spec))
+        if stories and spec.id not in {one.pipeline for one in services.catalog.pipelines()}:
+            services.catalog.register(registration(spec))
         for story in stories:
-            write_story(equipment.catalog, story)
-        set_phase(equipment.catalog, spec, [story for story, _ in told])
+            write_story(services.catalog, story)
+        set_phase(services.catalog, spec, [story for story, _ in told])
     return [restored for _, restored in told]
 
 
-def _compare(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> tuple[Story, Restored]:
+def _compare(services: Services, spec: PipelineSpec, table: TableSpec) -> tuple[Story, Restored]:
     """The story to write, empty where nothing may be written, and what is to be said of it."""
     key = TableKey(spec.id, table.name)
-    known = {one.number: one for one in equipment.catalog.landings(key)}
+    known = {one.number: one for one in services.catalog.landings(key)}
     try:
-        story = read_story(equipment, spec, table)
+        story = read_story(services, spec, table)
         _require_agreement(story, known)
         missing = tuple(one.number for one in story.landings if one.number not in known)
         if missing:
-            _require_readings(equipment, spec, table, story)
+            _require_readings(services, spec, table, story)
     except HakiriError as error:
         return Story(table=key), Restored(table=key, known=len(known), error=error)
     source = story.cursor
@@ -146,11 +146,11 @@ def set_phase(catalog: Catalog, spec: PipelineSpec, stories: Sequence[Story]) ->
 # --- what a table tells ---
 
 
-def read_story(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> Story:
+def read_story(services: Services, spec: PipelineSpec, table: TableSpec) -> Story:
     """What the table's log tells. Raises CatalogDisagrees where it does not tell enough; what reading it raises."""
-    key, where = TableKey(spec.id, table.name), equipment.place(spec, table)
-    commits = read_commits(where.target, equipment.spark)
-    name = app_id(equipment.project, key)
+    key, where = TableKey(spec.id, table.name), services.place(spec, table)
+    commits = read_commits(where.target, services.spark)
+    name = app_id(services.project, key)
     found = all_landings(commits, name)
     held = tuple(one for one in found if not one.is_undone)
     last = max((one.mark.stamp.number for one in found), default=0)
@@ -163,13 +163,13 @@ def read_story(equipment: Equipment, spec: PipelineSpec, table: TableSpec) -> St
     return Story(
         table=key,
         landings=_with_spent(
-            key, landings, found, spent=max(last, _spent_beside(equipment, key, where)), back_at=back_at
+            key, landings, found, spent=max(last, _spent_beside(services, key, where)), back_at=back_at
         ),
         runs={one.mark.stamp.number: one.mark.stamp.runs for one in held},
         taken_back=frozenset(one.mark.stamp.number for one in found if one.is_undone),
         chunks=chunks,
         is_whole=min(one.version for one in commits) == 0,
-        schema_json=_schema(equipment, spec, table, held_now),
+        schema_json=_schema(services, spec, table, held_now),
     )
 
 
@@ -179,24 +179,26 @@ def as_of(key: TableKey, landing: Landing) -> Landing:
     return replace(landing, table=key, chunks=chunks)
 
 
-def _schema(equipment: Equipment, spec: PipelineSpec, table: TableSpec, held: Holding | None) -> str:
+def _schema(services: Services, spec: PipelineSpec, table: TableSpec, held: TableContents | None) -> str:
     """The table's columns with the key that it lands by; without the source nobody knows what that was."""
     if held is None:
         return ""
     try:
         alone = spec.model_copy(update={"tables": (table,)})  # another that is gone at its source is no matter here
-        (facts,) = describe(alone, equipment.connector(spec), None, reshapes=equipment.transforms(spec)).facts.tables
+        (facts,) = describe_tables(
+            alone, services.connector(spec), None, reshapes=services.transforms(spec)
+        ).facts.tables
     except HakiriError:
         return ""
     reason = "restored from the table's log"
     key = facts.upsert_key or facts.primary_key
-    restored = Decision(columns=held.schema, key=key, partition_by=held.partition_by, reason=reason)
+    restored = SchemaDecision(columns=held.schema, key=key, partition_by=held.partition_by, reason=reason)
     return restored.to_text()
 
 
-def _held(key: TableKey, target: Target, name: str, last: int) -> Holding | None:
+def _held(key: TableKey, target: Target, name: str, last: int) -> TableContents | None:
     """What the table holds; its last landing has to be one that its log still tells of."""
-    held = holding(key.table, target.path, name) if isinstance(target, PathTarget) else None
+    held = read_contents(key.table, target.path, name) if isinstance(target, PathTarget) else None
     if held and held.number > last:
         reason = f"it carries landing {held.number}, and its log no longer tells what that brought"
         raise CatalogDisagrees(pipeline=key.pipeline, table=key.table, reason=reason)
@@ -221,7 +223,7 @@ def _with_spent(
     return (*landings, empty)
 
 
-def _spent_beside(equipment: Equipment, key: TableKey, where: Place) -> int:
+def _spent_beside(services: Services, key: TableKey, where: TablePlace) -> int:
     """The last landing that left rows in the quarantine table, or in that of tombstones."""
     beside = {
         "/quarantine": quarantine_of(where.target, where.quarantine),
@@ -231,14 +233,16 @@ def _spent_beside(equipment: Equipment, key: TableKey, where: Place) -> int:
         one.mark.stamp.number
         for ending, target in beside.items()
         for one in landings_of(
-            read_commits(target, equipment.spark),
-            app_id(equipment.project, replace(key, table=f"{key.table}{ending}")),
+            read_commits(target, services.spark),
+            app_id(services.project, replace(key, table=f"{key.table}{ending}")),
         )
     )
     return max(numbers, default=0)
 
 
-def _chunks(spec: PipelineSpec, table: TableSpec, where: Place, landings: tuple[Landing, ...]) -> tuple[Chunk, ...]:
+def _chunks(
+    spec: PipelineSpec, table: TableSpec, where: TablePlace, landings: tuple[Landing, ...]
+) -> tuple[Chunk, ...]:
     """What the landed chunks read, from the manifests that their attempts left."""
     landed = {key for one in landings for key in one.chunks}
     incremental = _incremental(spec, table)
@@ -254,7 +258,7 @@ def _chunks(spec: PipelineSpec, table: TableSpec, where: Place, landings: tuple[
     return tuple(found[key] for key in sorted(found))
 
 
-def _predicate(where: Place, folder: str, landed: set[ChunkKey], pipeline: str) -> tuple[ChunkKey, str] | None:
+def _predicate(where: TablePlace, folder: str, landed: set[ChunkKey], pipeline: str) -> tuple[ChunkKey, str] | None:
     try:
         staged = read_manifest(where.files, folder)
         from_json(staged.predicate)
@@ -264,15 +268,15 @@ def _predicate(where: Place, folder: str, landed: set[ChunkKey], pipeline: str) 
     return (key, staged.predicate) if key in landed else None
 
 
-def _require_readings(equipment: Equipment, spec: PipelineSpec, table: TableSpec, story: Story) -> None:
+def _require_readings(services: Services, spec: PipelineSpec, table: TableSpec, story: Story) -> None:
     """Where files are appended one by one, each that was read has to be known: it would be read and landed again."""
     if spec.load_of(table).mode_for(table.primary_key) is not LoadMode.APPEND:
         return
     landed = {key for one in story.landings for key in one.chunks}
-    known = {state.chunk.key for state in equipment.catalog.chunks(story.table)}
+    known = {state.chunk.key for state in services.catalog.chunks(story.table)}
     if story.is_whole and landed <= known | {chunk.key for chunk in story.chunks}:
         return
-    if _reads_files(equipment.connector(spec), spec, table):
+    if _reads_files(services.connector(spec), spec, table):
         reason = "which files have landed can no longer be told, and the next run would land them again"
         advice = "move the table's folder away, and `hakiri apply` lands everything anew"
         raise CatalogDisagrees(pipeline=spec.id, table=table.name, reason=reason, advice=advice)

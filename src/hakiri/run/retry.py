@@ -10,17 +10,17 @@ from typing import Self, TypeVar
 from hakiri.errors import HakiriError, HookUnanswered, RateLimited, Recovery, mask
 from hakiri.model.chunk import Failure, FailureKind
 from hakiri.model.clock import Clock
-from hakiri.run.stopping import Stop
+from hakiri.run.stop import Stop
 from hakiri.spec.pipeline import RetrySpec
 
 _Answer = TypeVar("_Answer")
-Told = Callable[[HakiriError, float], None]
+OnRetry = Callable[[HakiriError, float], None]
 """Hears of a failure and of the seconds until the next try."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How patiently a pipeline tries again: twice as long each time, up to a limit."""
+    """How with_retries a pipeline tries again: twice as long each time, up to a limit."""
 
     max_attempts: int
     initial_seconds: float
@@ -46,7 +46,9 @@ class Backoff:
         return max(wait, asked or 0.0)
 
 
-def persist(call: Callable[[], _Answer], *, backoff: Backoff, clock: Clock, stop: Stop, told: Told) -> _Answer:
+def call_with_retries(
+    call: Callable[[], _Answer], *, backoff: Backoff, clock: Clock, stop: Stop, told: OnRetry
+) -> _Answer:
     """What the call returns, tried again while it fails with RETRY and attempts are left.
 
     Any other error, the last one, and the one that a stop finds are raised as they are.

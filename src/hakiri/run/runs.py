@@ -8,10 +8,10 @@ from pathlib import Path
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import RunAmbiguous, RunNotFound
-from hakiri.model.instants import to_brief
 from hakiri.model.ledger import Run
+from hakiri.model.timestamps import to_brief
 from hakiri.run.journal import journal_path
-from hakiri.spec.faults import guess
+from hakiri.spec.validation_errors import guess
 
 _ENDING = ".jsonl"
 

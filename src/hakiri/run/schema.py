@@ -11,30 +11,38 @@ from typing import TYPE_CHECKING
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError, NotAcceptable, SchemaIncompatible, SchemaMoved, StagedUnfit, UnknownTable
 from hakiri.extract.connectors.port import Connector
-from hakiri.land.reconcile import reconcile
-from hakiri.land.staged_types import table_type
-from hakiri.land.types import Struct
-from hakiri.model.accepted import accepted_text, accepted_types
+from hakiri.land.decide.reconcile import reconcile
+from hakiri.land.staged.types import table_type
+from hakiri.model.accepted_types import accepted_text, accepted_types
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey
-from hakiri.model.instants import to_brief
+from hakiri.model.column_renames import outdated, present_name
 from hakiri.model.ledger import LandingStatus
-from hakiri.model.renamed import outdated, present_name
-from hakiri.plan.drift import ACCEPTABLE, ChangeKind, SchemaChange, column_changes, refusal, schema_changes, told
+from hakiri.model.timestamps import to_brief
+from hakiri.model.types import Struct
 from hakiri.plan.facts import TableFacts
 from hakiri.plan.modes import replaces_table
-from hakiri.run.equipment import Place
-from hakiri.run.first_values import first_values
-from hakiri.run.gather import describe
-from hakiri.run.history import Decision, last_decision
-from hakiri.spec.faults import guess
+from hakiri.plan.schema_changes import (
+    ACCEPTABLE,
+    ChangeKind,
+    SchemaChange,
+    column_changes,
+    refusal,
+    schema_changes,
+    told,
+)
+from hakiri.run.facts import describe_tables
+from hakiri.run.schema_history import SchemaDecision, last_schema_decision
+from hakiri.run.services import TablePlace
+from hakiri.run.source_sample import sample_source
 from hakiri.spec.feed import feed_load, sequence_columns
 from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy, TableSpec
+from hakiri.spec.validation_errors import guess
 from hakiri.stage.manifest import read_manifest
 
 if TYPE_CHECKING:
     from hakiri.extract.transform.reshape import Reshape
 
-OpenPlace = Callable[[PipelineSpec, TableSpec], Place]
+OpenPlace = Callable[[PipelineSpec, TableSpec], TablePlace]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,7 @@ class Logged:
     table: TableKey
     version: int
     at: datetime
-    decision: Decision
+    decision: SchemaDecision
     changes: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
@@ -141,11 +149,11 @@ def schema_diff(
     names = tuple(one.name for one in spec.tables)
     if table is not None and table not in names:
         raise UnknownTable(table=table, known=names, guess=guess(table, names))
-    described = describe(spec, connector, catalog, reshapes=reshapes)
+    described = describe_tables(spec, connector, catalog, reshapes=reshapes)
     found = [_differing(spec, one, catalog, place) for one in described.facts.tables if table in (None, one.spec.name)]
     for one in found if shows_values else ():
         if isinstance(one.refused, SchemaIncompatible) and one.table.table in _plain_tables(spec, reshapes):
-            one.refused.sample = first_values(connector, described.schemas[one.table.table], one.refused.column)
+            one.refused.sample = sample_source(connector, described.schemas[one.table.table], one.refused.column)
     return found
 
 
@@ -176,7 +184,7 @@ def _accept(catalog: Catalog, differing: Differing, *, by: str, reason: str, ver
     table, history = differing.table, catalog.schemas(differing.table)
     if version != len(history):
         raise SchemaMoved(pipeline=table.pipeline, table=table.table, expected=version, found=len(history))
-    last = Decision.from_text(history[-1].schema_json) if history else _BEFORE_ALL
+    last = SchemaDecision.from_text(history[-1].schema_json) if history else _BEFORE_ALL
     types = {
         column: accepted_text((*accepted_types(last.accepted.get(column)), *new))
         for column, new in differing.accepted.items()
@@ -185,7 +193,7 @@ def _accept(catalog: Catalog, differing: Differing, *, by: str, reason: str, ver
     catalog.append_schema(table, accepted.to_text(), after=version)
 
 
-_BEFORE_ALL = Decision(columns=Struct(()))
+_BEFORE_ALL = SchemaDecision(columns=Struct(()))
 
 
 def _require_holdable(differing: Differing, change: SchemaChange) -> None:
@@ -217,12 +225,12 @@ _BEYOND_TEXT = frozenset({"binary", "struct", "array", "map"})
 def _logged(catalog: Catalog | None, table: TableKey) -> Iterator[Logged]:
     before = _BEFORE_ALL
     for version in catalog.schemas(table) if catalog else ():
-        decision = Decision.from_text(version.schema_json)
+        decision = SchemaDecision.from_text(version.schema_json)
         yield Logged(table, version.version, version.applied_at, decision, tuple(_told(before, decision)))
         before = decision
 
 
-def _told(before: Decision, after: Decision) -> Iterator[str]:
+def _told(before: SchemaDecision, after: SchemaDecision) -> Iterator[str]:
     if before.has_landed:
         yield from _moved(before, after)
     for column, kind in after.accepted.items():
@@ -230,7 +238,7 @@ def _told(before: Decision, after: Decision) -> Iterator[str]:
             yield f"accepted {column} {kind}"
 
 
-def _moved(before: Decision, after: Decision) -> Iterator[str]:
+def _moved(before: SchemaDecision, after: SchemaDecision) -> Iterator[str]:
     for new, old in after.renamed.items():
         yield told(SchemaChange(ChangeKind.RENAMED, new, old, new, is_applied=True))
     known = [replace(fact, name=present_name(fact.name, after.renamed)) for fact in before.facts]
@@ -241,7 +249,7 @@ def _moved(before: Decision, after: Decision) -> Iterator[str]:
         yield f"key {', '.join(before.key) or 'none'} -> {', '.join(after.key) or 'none'}"
 
 
-def _come_and_gone(before: Decision, after: Decision) -> Iterator[str]:
+def _come_and_gone(before: SchemaDecision, after: SchemaDecision) -> Iterator[str]:
     """Columns that the table keeps: those that its source has dropped, and those that it has again."""
     types = {fact.name: fact.type for fact in after.facts}
     gone = [present_name(name, after.renamed) for name in before.dropped]
@@ -257,7 +265,7 @@ def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, p
     key = TableKey(spec.id, table.spec.name)
     changes, staged = schema_changes(table, spec.schema_policy), _staged(spec, table, catalog, place)
     if catalog is not None:
-        waiting = _conflicts(key, table, staged, last_decision(catalog, key) or _BEFORE_ALL)
+        waiting = _conflicts(key, table, staged, last_schema_decision(catalog, key) or _BEFORE_ALL)
         changes = (*changes, *(one for one in waiting if one not in changes))
     refused = refusal(spec.id, key.table, changes, spec.schema_policy)
     version = len(catalog.schemas(key)) if catalog else 0
@@ -293,7 +301,7 @@ def _waiting(catalog: Catalog, key: TableKey) -> list[ChunkState]:
     return [*(state for state in done if state.chunk.key in held), *catalog.staged(key)]
 
 
-def _staged_columns(states: Iterable[ChunkState], place: Place) -> Iterator[Struct]:
+def _staged_columns(states: Iterable[ChunkState], place: TablePlace) -> Iterator[Struct]:
     for state in states:
         if state.seal is None:
             continue
@@ -301,7 +309,9 @@ def _staged_columns(states: Iterable[ChunkState], place: Place) -> Iterator[Stru
             yield table_type(read_manifest(place.files, state.seal.path).schema, table=state.chunk.key.table)
 
 
-def _conflicts(key: TableKey, table: TableFacts, staged: Sequence[Struct], decided: Decision) -> list[SchemaChange]:
+def _conflicts(
+    key: TableKey, table: TableFacts, staged: Sequence[Struct], decided: SchemaDecision
+) -> list[SchemaChange]:
     """Each type for which a landing of what is staged would be refused, as if those before it were accepted."""
     stored = decided.columns.renamed(outdated(decided.columns.names, table.spec.renamed))
     accepted = {present_name(name, table.spec.renamed): types for name, types in decided.accepted.items()}

@@ -10,12 +10,12 @@ from pathlib import Path
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError, TableMovedBack, as_json
 from hakiri.model.chunk import Progress
-from hakiri.model.instants import to_brief
 from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
-from hakiri.run.equipment import Place
+from hakiri.model.timestamps import to_brief
+from hakiri.run.check_tables import require_tables_intact
 from hakiri.run.journal import Event, journal_path, read_journal
-from hakiri.run.landed import require_landed
-from hakiri.run.pace import claimed_since, pace_of
+from hakiri.run.progress import claimed_since, progress_of
+from hakiri.run.services import TablePlace
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.rate import Rate
 
@@ -74,7 +74,7 @@ def status(
     catalog: Catalog | None,
     pipelines: Sequence[PipelineSpec],
     *,
-    place: Callable[[PipelineSpec, TableSpec], Place],
+    place: Callable[[PipelineSpec, TableSpec], TablePlace],
     journals: Path,
     now: datetime,
 ) -> list[Status]:
@@ -93,10 +93,10 @@ def status(
 
 
 def _loss(
-    catalog: Catalog, spec: PipelineSpec, place: Callable[[PipelineSpec, TableSpec], Place]
+    catalog: Catalog, spec: PipelineSpec, place: Callable[[PipelineSpec, TableSpec], TablePlace]
 ) -> HakiriError | None:
     try:
-        require_landed(catalog, spec, place)
+        require_tables_intact(catalog, spec, place)
     except TableMovedBack as lost:
         return lost
     return None
@@ -137,7 +137,7 @@ def _speed(events: tuple[Event, ...], progress: Progress, budget: Rate | None, n
     is_caught_up = progress.total > 0 and left == 0
     if not events:
         return Speed(eta_seconds=0.0 if is_caught_up else None)
-    pace = pace_of(events)
+    pace = progress_of(events)
     return Speed(
         rows_per_sec=pace.rows_per_second(now),
         bytes_per_sec=pace.bytes_per_second(now),

@@ -18,21 +18,21 @@ from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.knobs import Knobs, knobs_of
 from hakiri.plan.rounds import History
 from hakiri.run.budget import Quota
-from hakiri.run.equipment import Equipment
-from hakiri.run.errand import Errand
-from hakiri.run.gather import Gathered, describe
+from hakiri.run.context import RunContext
+from hakiri.run.facts import GatheredFacts, describe_tables
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import Listener
-from hakiri.run.pipeline import Conduct, Result, Wish, conducted
-from hakiri.run.stopping import Stop
+from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult, run_recorded
+from hakiri.run.services import Services
+from hakiri.run.stop import Stop
 from hakiri.spec.pipeline import PipelineSpec
 
-CHUNKS_OF_A_WORKER = 8
+CHUNKS_PER_WORKER = 8
 """As many chunks as are worth starting one more reader for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class TaskPlan:
     """What a planner tells those who come after it."""
 
     has_work: bool
@@ -40,7 +40,7 @@ class Shares:
     has_resumed: bool
     """Whether a round of an earlier run was left open: the source is to be looked at again once it has landed.
 
-    Where a full refresh is asked for, one that is open already by the same wish is the one that is meant.
+    Where a full refresh is asked for, one that is open already by the same options is the one that is meant.
     """
     chunks: int
     """How many chunks are to be read."""
@@ -49,70 +49,72 @@ class Shares:
 
 
 def plan_step(
-    equipment: Equipment,
+    services: Services,
     spec: PipelineSpec,
     *,
-    wish: Wish,
+    options: RunOptions,
     max_workers: int,
     stop: Stop,
     listener: Listener | None = None,
-) -> tuple[Result, Shares]:
+) -> tuple[RunResult, TaskPlan]:
     """Look at the source and add what is new to the catalog. A repeat finds the chunks that the first one added.
 
-    So does a repeat of one that was asked for a full refresh by the same wish: what it began is what is carried out. A
-    table that cannot take what its source has come to keeps none of the others from it: the lander fails for it.
+    So does a repeat of one that was asked for a full refresh by the same job run: what it began is what is carried out.
+    A table that cannot take what its source has come to keeps none of the others from it: the lander fails for it.
     """
     held: list[_Planning] = []
 
-    def conduct(errand: Errand) -> _Planning:
-        held.append(_Planning(errand, wish))
+    def conduct(context: RunContext) -> _Planning:
+        held.append(_Planning(context, options))
         return held[0]
 
-    result = _alone(equipment, spec, conduct, stop=stop, listener=listener)
-    return result, held[0].shares(max_workers) if held else Shares(False, False, 0, 1)
+    result = _alone(services, spec, conduct, stop=stop, listener=listener)
+    return result, held[0].shares(max_workers) if held else TaskPlan(False, False, 0, 1)
 
 
-def extract_step(equipment: Equipment, spec: PipelineSpec, *, stop: Stop, listener: Listener | None = None) -> Result:
+def extract_step(services: Services, spec: PipelineSpec, *, stop: Stop, listener: Listener | None = None) -> RunResult:
     """Read chunks until nobody has one left to read. Any number of readers at once share them out.
 
     A chunk that fails is the catalog's to know and the lander's to tell; a reader fails where it cannot go on reading.
     """
-    return _alone(equipment, spec, partial(_Reading, wish=Wish()), stop=stop, listener=listener)
+    return _alone(services, spec, partial(_Reading, options=RunOptions()), stop=stop, listener=listener)
 
 
 def land_step(
-    equipment: Equipment,
+    services: Services,
     spec: PipelineSpec,
     *,
-    wish: Wish,
+    options: RunOptions,
     has_resumed: bool,
     stop: Stop,
     listener: Listener | None = None,
-) -> Result:
+) -> RunResult:
     """Land what was read, and say what was left undone (G10). A repeat lands what has come since.
 
     What has to be read again, or was not looked for because an earlier round was open, is done as an apply does it.
     """
 
-    def conduct(errand: Errand) -> _Landing:
-        return _Landing(errand, wish, has_resumed=has_resumed, is_refreshed=wish.is_full_refresh and not has_resumed)
+    def conduct(context: RunContext) -> _Landing:
+        return _Landing(
+            context, options, has_resumed=has_resumed, is_refreshed=options.is_full_refresh and not has_resumed
+        )
 
-    return _alone(equipment, spec, conduct, stop=stop, listener=listener)
+    return _alone(services, spec, conduct, stop=stop, listener=listener)
 
 
 def _alone(
-    equipment: Equipment,
+    services: Services,
     spec: PipelineSpec,
-    conduct: Callable[[Errand], Conduct],
+    conduct: Callable[[RunContext], PipelineRun],
     *,
     stop: Stop,
     listener: Listener | None,
-) -> Result:
-    with Heartbeat(equipment.catalog, lease_seconds=equipment.lease_seconds) as heartbeat:
-        return conducted(equipment, spec, conduct, heartbeat=heartbeat, stop=stop, listener=listener)
+) -> RunResult:
+    with Heartbeat(services.catalog, lease_seconds=services.lease_seconds) as heartbeat:
+        return run_recorded(services, spec, conduct, heartbeat=heartbeat, stop=stop, listener=listener)
 
 
-class _Planning(Conduct):
+class _Planning(PipelineRun):
     knobs: Knobs | None = None
     chunks: int = 0
 
@@ -121,27 +123,27 @@ class _Planning(Conduct):
         if found is not None:
             gathered, plan = found
             self.knobs = plan.knobs
-            self.has_resumed &= not (self.wish.is_full_refresh and _is_refreshing(gathered.facts))
+            self.has_resumed &= not (self.options.is_full_refresh and _is_refreshing(gathered.facts))
         return self.overtaken is not None
 
     def _conclude(self) -> None:
         with self._one_look():
-            self.chunks = self.errand.patiently("progress", self._count_open)
+            self.chunks = self.context.with_retries("progress", self._count_open)
             # A lander that was cut off may have left it to nobody: without work there is none to follow.
-            self.errand.patiently("phase", self._settle_phase)
+            self.context.with_retries("phase", self._settle_phase)
 
-    def result(self) -> Result:
+    def result(self) -> RunResult:
         """How the planning went. What is wrong with a table, or with a hook of it, is told by the lander."""
         status = RunStatus.FAILED if self.errors else RunStatus.SUCCEEDED
-        if self.errand.stop.is_asked and not self.is_done:
+        if self.context.stop.is_asked and not self.is_done:
             status = RunStatus.STOPPED
         return replace(super().result(), status=status, errors=tuple(self.errors))
 
-    def shares(self, max_workers: int) -> Shares:
+    def shares(self, max_workers: int) -> TaskPlan:
         has_complaint = bool(self.refused) or any(hooks.errors for hooks in self.hooks.values())
         if self.knobs is None or not self.is_done:
-            return Shares(has_complaint, False, 0, 1)
-        return Shares(True, self.has_resumed, self.chunks, workers_for(self.chunks, self.knobs, max_workers))
+            return TaskPlan(has_complaint, False, 0, 1)
+        return TaskPlan(True, self.has_resumed, self.chunks, workers_for(self.chunks, self.knobs, max_workers))
 
 
 def _is_refreshing(facts: PipelineFacts) -> bool:
@@ -157,14 +159,14 @@ def workers_for(chunks: int, knobs: Knobs, max_workers: int) -> int:
     """
     is_spared = knobs.rate_budget.value is not None or knobs.max_chunks_per_tick.value is not None
     most = 1 if is_spared else min(max_workers, knobs.parallelism.value)
-    return max(1, min(most, -(-chunks // CHUNKS_OF_A_WORKER)))
+    return max(1, min(most, -(-chunks // CHUNKS_PER_WORKER)))
 
 
-class _Reading(Conduct):
+class _Reading(PipelineRun):
     def _pass(self, connector: Connector) -> bool:
         with self._one_look():
             gathered = _described(self, connector)
-            chunks = self.errand.patiently("progress", self._count_open)
+            chunks = self.context.with_retries("progress", self._count_open)
         with ExitStack() as stack:
             self._work(
                 stack,
@@ -180,7 +182,7 @@ class _Reading(Conduct):
         """What was read has still to land."""
 
 
-class _Landing(Conduct):
+class _Landing(PipelineRun):
     is_begun: bool = False
 
     def _pass(self, connector: Connector) -> bool:
@@ -189,28 +191,28 @@ class _Landing(Conduct):
             return super()._pass(connector)
         self.is_begun = True
         with self._one_look():
-            self.errand.patiently("catching up", self._catch_up)
+            self.context.with_retries("catching up", self._catch_up)
             gathered = _described(self, connector)
-            saw_gone = self.errand.patiently("staged chunks", self._saw_gone)
-            chunks = self.errand.patiently("progress", self._count_open)
+            saw_gone = self.context.with_retries("staged chunks", self._saw_gone)
+            chunks = self.context.with_retries("progress", self._count_open)
         gathered = replace(gathered, facts=self._without_refused(gathered.facts))
         knobs = knobs_of(gathered.facts)
         if knobs.max_chunks_per_tick.value is not None:
-            self.quota = Quota(knobs.rate_budget.value, 0, self.errand.equipment.clock)  # the readers had the tick
+            self.quota = Quota(knobs.rate_budget.value, 0, self.context.services.clock)  # the readers had the tick
         has_more = self._do(connector, gathered, knobs, chunks=chunks)
         return self._may_look_again(has_more=has_more or saw_gone or self.has_resumed)
 
     def _saw_gone(self) -> bool:
         """Whether a reader found that something that was planned was no longer there."""
-        catalog, spec = self.errand.equipment.catalog, self.errand.spec
+        catalog, spec = self.context.services.catalog, self.context.spec
         staged = (state for table in spec.tables for state in catalog.staged(TableKey(spec.id, table.name)))
         return any(state.seal is not None and state.seal.is_gone for state in staged)
 
 
-def _described(conduct: Conduct, connector: Connector) -> Gathered:
+def _described(conduct: PipelineRun, connector: Connector) -> GatheredFacts:
     """The tables as the source has them now, without asking it how much is in them."""
-    errand = conduct.errand
-    return errand.patiently(
+    context = conduct.context
+    return context.with_retries(
         "look at the source",
-        lambda: describe(errand.spec, connector, errand.equipment.catalog, reshapes=conduct.reshapes),
+        lambda: describe_tables(context.spec, connector, context.services.catalog, reshapes=conduct.reshapes),
     )

@@ -16,11 +16,11 @@ from hakiri.errors import (
     WrongValue,
 )
 from hakiri.spec.component import ComponentSpec
-from hakiri.spec.faults import guess, place_of
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.read import Definition, Project, shown_path
 from hakiri.spec.transform import TransformPlan
+from hakiri.spec.validation_errors import guess, place_of
 
 if TYPE_CHECKING:
     from hakiri.extract.transform.reshape import Placed, Reshape

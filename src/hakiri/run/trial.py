@@ -10,8 +10,8 @@ from hakiri.extract.connectors.port import Connector
 from hakiri.extract.landing_types import landing_schema
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.extract.transform.trial import Trial, as_answer, try_reshape
-from hakiri.spec.faults import guess
 from hakiri.spec.pipeline import PipelineSpec
+from hakiri.spec.validation_errors import guess
 
 __all__ = ["Trial", "as_answer", "try_transforms"]
 

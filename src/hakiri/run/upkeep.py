@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError, RetentionUnfit, as_json
-from hakiri.land.build import BUILDS, build_number
-from hakiri.land.compact import compact
-from hakiri.land.named_upkeep import is_there, optimize_named, vacuum_named
+from hakiri.land.delta.build import BUILDS, build_number
 from hakiri.land.target import NamedTarget, PathTarget, Target
-from hakiri.land.vacuum import is_table, list_unneeded, remove
+from hakiri.land.upkeep.compact import compact
+from hakiri.land.upkeep.spark import is_there, optimize_named, vacuum_named
+from hakiri.land.upkeep.vacuum import is_table, list_unneeded, remove
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Landing, LandingStatus
-from hakiri.run.equipment import Place
 from hakiri.run.gc import chunk_folder, parse_retention, sweep_table
+from hakiri.run.services import TablePlace
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import MANIFEST, RUNS, attempt_of
 from hakiri.stage.port import Entry, Files
@@ -103,7 +103,7 @@ class Upkeep:
 
     project: str
     catalog: Catalog
-    place: Callable[[PipelineSpec, TableSpec], Place]
+    place: Callable[[PipelineSpec, TableSpec], TablePlace]
     spark: Callable[[], SparkSession]
     """Asked for only where tables are known to Spark alone."""
     now: datetime

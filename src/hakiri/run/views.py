@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 
 from hakiri.catalog.port import Catalog
 from hakiri.errors import Bug, CursorMoved, HakiriError, ViewFailed, ViewPlaceTaken, ViewsMoved, ViewUnfit
-from hakiri.land.standing import carried
+from hakiri.land.table_state import expected_landing
 from hakiri.land.views.port import Views
 from hakiri.model.chunk import TableKey
 from hakiri.model.view import MadeView, View, in_order
 from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint_views
 from hakiri.plan.views import ViewChange, ViewFacts, ViewVerb, plan_views
-from hakiri.run.equipment import Equipment
-from hakiri.run.errand import new_run
+from hakiri.run.context import new_run_id
 from hakiri.run.journal import EventKind, Journal
-from hakiri.run.retry import Backoff, persist
-from hakiri.run.stopping import Stop
+from hakiri.run.retry import Backoff, call_with_retries
+from hakiri.run.services import Services
+from hakiri.run.stop import Stop
 from hakiri.spec.pipeline import PipelineSpec, RetrySpec
 from hakiri.spec.read import Project
 
@@ -47,7 +47,7 @@ class ShelvedViews:
         """What there is to do about them. Raises CatalogError."""
         return change_views(gather_views(self.project, catalog), self.shelf)
 
-    def apply(self, parts: Equipment, *, stop: Stop) -> ViewsResult:
+    def apply(self, parts: Services, *, stop: Stop) -> ViewsResult:
         """Do it, as `apply_views` does."""
         return apply_views(parts, self.project, self.shelf, stop=stop)
 
@@ -76,7 +76,7 @@ def change_views(facts: ViewFacts, shelf: Views) -> tuple[ViewChange, ...]:
 
 
 def apply_views(
-    parts: Equipment, project: Project, shelf: Views, *, stop: Stop, sealed: Fingerprint | None = None
+    parts: Services, project: Project, shelf: Views, *, stop: Stop, sealed: Fingerprint | None = None
 ) -> ViewsResult:
     """Bring the project's views to where its files want them. Never raises for what goes wrong: the result has it.
 
@@ -93,7 +93,9 @@ def apply_views(
     if stop.is_asked:
         return ViewsResult()
     try:
-        return persist(attempt, backoff=Backoff.of(RetrySpec()), clock=parts.clock, stop=stop, told=lambda *_: None)
+        return call_with_retries(
+            attempt, backoff=Backoff.of(RetrySpec()), clock=parts.clock, stop=stop, told=lambda *_: None
+        )
     except HakiriError as error:
         return ViewsResult(errors=(error,))
     except Exception as unforeseen:  # noqa: BLE001 what has landed is told all the same
@@ -103,14 +105,14 @@ def apply_views(
 def _landed(catalog: Catalog, specs: Iterable[PipelineSpec]) -> Iterator[str]:
     for spec in specs:
         for table in spec.tables:
-            if carried(catalog.landings(TableKey(spec.id, table.name))) is not None:
+            if expected_landing(catalog.landings(TableKey(spec.id, table.name))) is not None:
                 yield spec.landed_name(table)
 
 
 class _Renewal:
     """One look at a project's views, and what follows from it."""
 
-    def __init__(self, parts: Equipment, facts: ViewFacts, shelf: Views) -> None:
+    def __init__(self, parts: Services, facts: ViewFacts, shelf: Views) -> None:
         self._parts = parts
         self._facts = facts
         self._shelf = shelf
@@ -134,7 +136,7 @@ class _Renewal:
         todo = [change for change in changes if change.view in verdict.accepted]
         if not todo and not self._errors:
             return ViewsResult(waiting=waiting)
-        run = new_run(self._parts.clock)
+        run = new_run_id(self._parts.clock)
         with Journal(self._parts.journals, run=run, pipeline=LEDGER.pipeline, clock=self._parts.clock) as journal:
             self._note_intent(todo, wanted, run)
             done = tuple(change for change in todo if self._do(change, wanted, journal))

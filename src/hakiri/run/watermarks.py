@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hakiri.run.equipment import Place
-from hakiri.run.gather import Watermarks
+from hakiri.run.facts import Watermarks
+from hakiri.run.services import TablePlace
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def watermarks_of(
-    place: Callable[[PipelineSpec, TableSpec], Place], spark: Callable[[], SparkSession] | None = None
+    place: Callable[[PipelineSpec, TableSpec], TablePlace], spark: Callable[[], SparkSession] | None = None
 ) -> Watermarks:
     """Ask the landed tables, each where it lies; without a session only those that can be read without one."""
 
     def ask(spec: PipelineSpec, table: TableSpec, column: str) -> KeyValue | None:
         # Loaded where a table goes by it: most plans need none of it.
-        from hakiri.land.greatest import greatest
+        from hakiri.land.query.watermark import greatest_value
 
         before = next((old for new, old in table.renamed.items() if new.casefold() == column.casefold()), None)
-        return greatest(spec.landed_name(table), place(spec, table).target, column, spark, before=before)
+        return greatest_value(spec.landed_name(table), place(spec, table).target, column, spark, before=before)
 
     return ask

@@ -19,7 +19,6 @@ from hakiri.model.source import CursorKind
 from hakiri.model.staged import PROVENANCE
 from hakiri.spec.check_mirrors import check_mirrors
 from hakiri.spec.component import ComponentSpec
-from hakiri.spec.faults import guess, key_name
 from hakiri.spec.feed import columns_of_feed, is_enveloped
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadMode, LoadSpec
@@ -27,6 +26,7 @@ from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, ProjectSpec
 from hakiri.spec.reference import holds_secret, is_malformed, references_in, texts_in
 from hakiri.spec.unavailable import Unavailable, unavailable_in_pipeline, unavailable_in_project
+from hakiri.spec.validation_errors import guess, key_name
 
 Where = Callable[[KeyPath], Place]
 

@@ -10,7 +10,6 @@ from hakiri.errors import ManifestError, Place, UnknownFunction, WrongValue
 from hakiri.model.function import Functions
 from hakiri.model.session import SessionKind
 from hakiri.spec.address import allows, known_address
-from hakiri.spec.faults import guess, key_name
 from hakiri.spec.hook import FunctionHook, Hook, RefreshHook, SqlHook, WebhookHook
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadSpec
@@ -18,6 +17,7 @@ from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.project import ProjectSpec
 from hakiri.spec.statement import TABLE, read_statement
+from hakiri.spec.validation_errors import guess, key_name
 from hakiri.spec.view_files import view_file
 
 

@@ -18,11 +18,10 @@ from hakiri.errors import (
     Place,
 )
 from hakiri.model.connector import Connectors
-from hakiri.model.edited import Edited
 from hakiri.model.function import Functions
+from hakiri.model.manifest_edit import ManifestEdit
 from hakiri.spec.assign import assign, remove
 from hakiri.spec.document import Document, Format, read_document
-from hakiri.spec.faults import guess, key_name, spelling
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.read import (
     PIPELINE_FOLDER,
@@ -35,6 +34,7 @@ from hakiri.spec.read import (
 )
 from hakiri.spec.schema import address_of
 from hakiri.spec.toml_text import count_comments, render_table, set_value, unset_value
+from hakiri.spec.validation_errors import guess, key_name, spelling
 from hakiri.spec.write import remove_file, replace_file
 
 _DEFAULT_INDENT = 2
@@ -49,7 +49,7 @@ class Editor:
     shown_from: Path
     functions: Functions = field(default_factory=dict)
 
-    def create(self, data: Mapping[str, Any], to: Format) -> Edited:
+    def create(self, data: Mapping[str, Any], to: Format) -> ManifestEdit:
         """Add a pipeline: a file of its own for JSON, a block of hakiri.toml for TOML.
 
         Raises PipelineExists, or EditRefused with what is wrong with it.
@@ -63,7 +63,7 @@ class Editor:
         block = f"[[pipeline]]\n{render_table(_without_nulls(data), 'pipeline')}"
         return self._commit(name, [_Write.of(document, _joined(document.text, block))])
 
-    def edit(self, name: str, sets: Mapping[KeyPath, Any], unsets: Sequence[KeyPath]) -> Edited:
+    def edit(self, name: str, sets: Mapping[KeyPath, Any], unsets: Sequence[KeyPath]) -> ManifestEdit:
         """Set and unset keys of a pipeline in its own file, keeping format, comments and order.
 
         Raises PipelineNotFound, or EditRefused with what would be wrong.
@@ -77,7 +77,7 @@ class Editor:
             raise EditRefused(reason=reason) from wrong
         return self._commit(name, [_Write.of(found.document, text)])
 
-    def convert(self, name: str, to: Format) -> Edited:
+    def convert(self, name: str, to: Format) -> ManifestEdit:
         """Move a pipeline into a file of the other format; of two equal definitions, keep the one in this format.
 
         Lossless but for TOML comments, and says how many were dropped. Converting what is converted changes nothing.
@@ -89,7 +89,7 @@ class Editor:
         kept = next((one for one in found if one.document.format == to), None)
         gone = [one for one in found if one is not kept]
         if not gone:
-            return Edited(pipeline=name, written=(), notes=(f"it is written in {to.upper()} already",))
+            return ManifestEdit(pipeline=name, written=(), notes=(f"it is written in {to.upper()} already",))
         # The new file is durable before the old one goes: a crash between leaves both, and a repeat finishes.
         writes = [] if kept else [self._new_file(name, gone[0].data, to)]
         return self._commit(name, [*writes, *_removals(gone)], notes=_dropped_comments(gone))
@@ -101,12 +101,12 @@ class Editor:
             raise PipelineExists(pipeline=path.name, place=place, advice="move that file out of the way first")
         return _Write(path, before=None, after=_file_text(data, to))
 
-    def _commit(self, name: str, writes: Sequence[_Write], notes: tuple[str, ...] = ()) -> Edited:
+    def _commit(self, name: str, writes: Sequence[_Write], notes: tuple[str, ...] = ()) -> ManifestEdit:
         self._check({write.path: write.after for write in writes})
         for write in writes:
             write.carry_out(shown_path(write.path, self.shown_from))
         shown = {write: shown_path(write.path, self.shown_from) for write in writes}
-        return Edited(
+        return ManifestEdit(
             pipeline=name,
             written=tuple(shown[write] for write in writes if write.after is not None),
             removed=tuple(shown[write] for write in writes if write.after is None),

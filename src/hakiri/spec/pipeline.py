@@ -162,7 +162,7 @@ class BackfillSpec(Frozen):
 
 
 class RetrySpec(Frozen):
-    """How often and how patiently a failing chunk is tried again."""
+    """How often and how with_retries a failing chunk is tried again."""
 
     max_attempts: Annotated[Int, Field(ge=1, le=100)] = 5
     initial_delay: PositiveDuration = timedelta(seconds=1)

@@ -21,16 +21,16 @@ from hakiri.errors import (
 from hakiri.model.connector import Connectors
 from hakiri.model.function import Functions
 from hakiri.model.view import View
-from hakiri.spec.beside import endings_beside, names_beside
 from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
 from hakiri.spec.check_hooks import Surroundings, check_hooks, refresh_hooks
 from hakiri.spec.check_starts import bundle_root, check_starts
 from hakiri.spec.document import Document, parse_document, read_document
-from hakiri.spec.faults import faults, part_at, place_of
+from hakiri.spec.helper_tables import endings_beside, names_beside
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec, TransformSpec
 from hakiri.spec.project import ProjectSpec
+from hakiri.spec.validation_errors import faults, part_at, place_of
 from hakiri.spec.view_files import view_files
 
 PROJECT_FILE = "hakiri.toml"

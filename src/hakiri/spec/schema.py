@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from hakiri.spec.faults import RENAMED
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.project import ProjectSpec
 from hakiri.spec.transform import CompiledTransform
+from hakiri.spec.validation_errors import RENAMED
 
 ADDRESS = "https://hakiri.dev/schemas/v1"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from hakiri.errors import ManifestError, Place, UnreadableManifest, ViewReadsUnknown, ViewRefused, ViewTaken
 from hakiri.model.view import View, in_order
-from hakiri.spec.faults import guess
 from hakiri.spec.names import check_identifier, name_in_schema
 from hakiri.spec.select import NotSql, Select, read_select
+from hakiri.spec.validation_errors import guess
 from hakiri.spec.view_files import SUFFIX, view_files
 
 

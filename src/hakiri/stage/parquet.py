@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hakiri.errors import HakiriError
-from hakiri.model.boundary import Boundary, passing
+from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.staged import StagedFile
 from hakiri.stage.fingerprint import FingerprintedSink
 from hakiri.stage.port import Files

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from hakiri.errors import StagedUnfit, TallyUnbalanced
-from hakiri.model.boundary import Boundary, passing
+from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import Content, StagedChunk, StagedFile, Tally
 from hakiri.stage.fingerprint import read_fingerprint

@@ -9,12 +9,12 @@ from typing import Self
 import pyarrow as pa
 
 from hakiri.errors import AttemptTaken, ColumnUnholdable, NotWritable, SchemaDrifted
-from hakiri.model.boundary import Boundary, passing
+from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.delta_schema import normal
-from hakiri.model.grown import grown, has_grown
-from hakiri.model.holdable import why_not
-from hakiri.model.quarantined import QUARANTINED, set_aside
+from hakiri.model.delta_types import why_not
+from hakiri.model.quarantine_row import QUARANTINED, set_aside
 from hakiri.model.staged import StagedFile
+from hakiri.model.type_growth import grown, has_grown
 from hakiri.stage.layout import Attempt
 from hakiri.stage.parquet import ParquetSeries, Sizes
 from hakiri.stage.port import Files

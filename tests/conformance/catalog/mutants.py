@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from hakiri.catalog import work
+from hakiri.catalog import leases as work
 from hakiri.catalog.delta import rust
-from hakiri.catalog.delta.neighbours import NoNeighbours
+from hakiri.catalog.delta.locks import NoLocks
 from hakiri.catalog.delta.replica import Changes
+from hakiri.catalog.lease_watch import LeaseWatch
 from hakiri.catalog.tables import SCHEMAS
-from hakiri.catalog.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ def plain_append(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(rust, "merge_changes", append)
     # The file lock would hide what it does not promise to prevent.
-    patch.setattr(rust, "FileLockNeighbours", lambda *_: NoNeighbours())
+    patch.setattr(rust, "FileLockNeighbours", lambda *_: NoLocks())
 
 
 def without_expiry(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Watch, "is_dead", lambda *_: False)
+    patch.setattr(LeaseWatch, "is_dead", lambda *_: False)
 
 
 MUTANTS = {

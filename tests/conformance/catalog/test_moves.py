@@ -9,7 +9,7 @@ from hakiri.catalog.port import Catalog
 from hakiri.catalog.tables import CHUNKS
 from hakiri.errors import BackwardMove
 from hakiri.model.chunk import ChunkStatus
-from hakiri.model.moves import CHUNK_MOVES, pairs
+from hakiri.model.transitions import CHUNK_MOVES, pairs
 
 FORCE = "UPDATE chunks SET status = :after WHERE pipeline_id = :pipeline_id AND status = :before RETURNING *"
 

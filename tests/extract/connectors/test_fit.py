@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hakiri.extract.connectors.declared import arrow_type
-from hakiri.extract.connectors.fit import fit_array, fit_texts, fit_values
+from hakiri.extract.connectors.fit_values import fit_array, fit_texts, fit_values
 
 
 @pytest.mark.parametrize(

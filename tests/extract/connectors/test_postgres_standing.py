@@ -13,7 +13,7 @@ from clocks import wait_until
 from hakiri.errors import Recovery, SourceBehind, SourceMoved
 from hakiri.extract.connectors.port import Connector, Pinnable
 from hakiri.extract.connectors.postgres.connector import LATE
-from hakiri.extract.connectors.postgres.standing import Standing, require_reached
+from hakiri.extract.connectors.postgres.server_position import ServerPosition, require_reached
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.model.span import PositionRange, WholeTable
@@ -115,11 +115,11 @@ def _notes(source: Connector, schema: TableSchema) -> list[str]:
 
 
 def test_what_a_server_does_not_tell_is_not_held_against_it() -> None:
-    there = Standing("7", 100)
-    assert Standing.parse(str(there)) == there
-    assert Standing.parse("") is None
+    there = ServerPosition("7", 100)
+    assert ServerPosition.parse(str(there)) == there
+    assert ServerPosition.parse("") is None
     require_reached(None, there, "orders")
     require_reached(there, None, "orders")
-    require_reached(there, Standing("7", 100), "orders")
+    require_reached(there, ServerPosition("7", 100), "orders")
     with pytest.raises(SourceBehind, match="surveyed at 0/65, and the server that answers now is at 0/64"):
-        require_reached(there, Standing("7", 101), "orders")
+        require_reached(there, ServerPosition("7", 101), "orders")

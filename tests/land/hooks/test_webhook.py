@@ -16,7 +16,7 @@ import pytest
 
 from clocks import ManualClock
 from hakiri.errors import HookError, HookFailed, HookRefused, HookUnanswered, Recovery, mask, render
-from hakiri.land.hooks.post import Poster
+from hakiri.land.hooks.https import Poster
 from hakiri.land.hooks.webhook import Webhooks
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall

@@ -17,11 +17,11 @@ from hakiri.catalog import ddl
 from hakiri.catalog.delta.counting import count_chunks
 from hakiri.catalog.delta.damage import require_undamaged, require_whole
 from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
-from hakiri.catalog.delta.group import DeltaStore
 from hakiri.catalog.delta.layout import ints, texts, unpack
-from hakiri.catalog.delta.neighbours import FileLockNeighbours, Neighbours
+from hakiri.catalog.delta.locks import FileLocks, Locks
 from hakiri.catalog.delta.properties import PROPERTIES, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
+from hakiri.catalog.delta.store import DeltaStore
 from hakiri.catalog.delta.upkeep import Upkeep
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
@@ -47,10 +47,10 @@ class DeltaCatalog(Ledger):
         clock: Clock | None = None,
         sidecars: Sidecars | None = None,
         executor: RustExecutor | None = None,
-        neighbours: Neighbours | None = None,
+        locks: Locks | None = None,
     ) -> None:
         clock = clock or SystemClock()
-        store = DeltaStore(executor or RustExecutor(root), neighbours or FileLockNeighbours(root, clock), clock)
+        store = DeltaStore(executor or RustExecutor(root), locks or FileLocks(root, clock), clock)
         super().__init__(store, clock=clock, sidecars=sidecars)
 
 

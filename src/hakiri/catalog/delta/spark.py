@@ -15,12 +15,12 @@ from pyspark.sql import Row as SparkRow
 
 from hakiri.catalog import ddl
 from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
-from hakiri.catalog.delta.group import DeltaStore
 from hakiri.catalog.delta.layout import columns, ints, pack, texts, unpack
-from hakiri.catalog.delta.neighbours import NoNeighbours
+from hakiri.catalog.delta.locks import NoLocks
 from hakiri.catalog.delta.properties import COMPACT_EVERY, PROPERTIES, VACUUM_EVERY, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.delta.sole_writer import local_folder, require_sole_writer
+from hakiri.catalog.delta.store import DeltaStore
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row
@@ -97,7 +97,7 @@ class SparkDeltaCatalog(Ledger):
         self, spark: SparkSession, schema: str, *, clock: Clock | None = None, sidecars: Sidecars | None = None
     ) -> None:
         clock = clock or SystemClock()
-        store = DeltaStore(SparkExecutor(spark, schema), NoNeighbours(), clock)
+        store = DeltaStore(SparkExecutor(spark, schema), NoLocks(), clock)
         super().__init__(store, clock=clock, sidecars=sidecars)
 
 

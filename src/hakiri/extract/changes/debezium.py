@@ -16,7 +16,7 @@ from pyarrow import types
 
 from hakiri.errors import ChangesUnfit
 from hakiri.extract.changes.messages import ENVELOPE, PAYLOAD, Column, Messages, Side, is_about_no_row
-from hakiri.extract.changes.told import UNAVAILABLE, Told, Unfit, words
+from hakiri.extract.changes.normalize import UNAVAILABLE, Normalized, Unfit, words
 from hakiri.extract.connectors.files.infer import settled, widened
 from hakiri.model.change import Op
 from hakiri.spec.feed import BINLOG, LSN, position_column
@@ -44,7 +44,7 @@ class Envelopes:
     """What a sample's own schemas tell of the rows, where nothing is declared."""
 
 
-def tell_envelopes(batch: pa.RecordBatch, envelopes: Envelopes) -> Told:
+def tell_envelopes(batch: pa.RecordBatch, envelopes: Envelopes) -> Normalized:
     """What the envelopes tell. Raises ChangesUnfit where they are none, or tell too little."""
     _require_envelopes(batch.schema, envelopes)
     messages = Messages(batch)
@@ -56,7 +56,7 @@ def tell_envelopes(batch: pa.RecordBatch, envelopes: Envelopes) -> Told:
     old = {name: before.column(kind.field(name)) for name in envelopes.key if kind.get_field_index(name) >= 0}
     now = {one.name: after.column(one) for one in kind}
     position, lost = _position(messages, envelopes)
-    return Told(
+    return Normalized(
         op=op,
         rows={name: column.array for name, column in now.items()} | position,
         deleted={name: column.array for name, column in old.items()},

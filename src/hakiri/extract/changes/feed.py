@@ -10,19 +10,19 @@ from pyarrow import types
 
 from hakiri.errors import ChangesUnfit, ColumnReserved
 from hakiri.extract.changes.debezium import Envelopes, tell_envelopes
-from hakiri.extract.changes.described import learned, messages_schema
+from hakiri.extract.changes.describe import learned, messages_schema
+from hakiri.extract.changes.normalize import Unwrapped, unwrap
 from hakiri.extract.changes.plain import tell_plain
-from hakiri.extract.changes.told import Unwrapped, unwrap
 from hakiri.extract.connectors.declared import arrow_type, source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.span import WholeTable
 from hakiri.model.table import TableSchema
-from hakiri.spec.faults import guess
 from hakiri.spec.feed import feed_load, is_enveloped, mirror_key, sequence_columns
 from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.spec.validation_errors import guess
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from hakiri.extract.changes.connect import (
 )
 from hakiri.extract.changes.placeholder import is_placeholder, placeholders
 from hakiri.extract.connectors.files.infer import type_of_values
-from hakiri.extract.connectors.fit import fit_array, fit_values
+from hakiri.extract.connectors.fit_values import fit_array, fit_values
 
 SCHEMA = "schema"
 PAYLOAD = "payload"

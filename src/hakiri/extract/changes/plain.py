@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hakiri.errors import ChangesUnfit
-from hakiri.extract.changes.told import Told, Unfit, words
+from hakiri.extract.changes.normalize import Normalized, Unfit, words
 from hakiri.model.change import Op
-from hakiri.spec.faults import guess
 from hakiri.spec.load import ChangesSpec
+from hakiri.spec.validation_errors import guess
 
 MEANT = {
     **dict.fromkeys(("insert", "update", "upsert", "i", "c", "u", "r"), Op.UPSERT),
@@ -21,7 +21,7 @@ MEANT = {
 """What an operation may be called, in any case."""
 
 
-def tell_plain(batch: pa.RecordBatch, changes: ChangesSpec, key: Sequence[str], *, table: str) -> Told:
+def tell_plain(batch: pa.RecordBatch, changes: ChangesSpec, key: Sequence[str], *, table: str) -> Normalized:
     """What the rows tell. Raises ChangesUnfit where a column that the manifest names is not there."""
     names = batch.schema.names
     for name in (changes.op, *changes.old_key, *key):
@@ -30,7 +30,7 @@ def tell_plain(batch: pa.RecordBatch, changes: ChangesSpec, key: Sequence[str], 
     op = words(batch.column(changes.op).cast(pa.string()), MEANT)
     rows = {name: batch.column(name) for name in names if name not in {changes.op, *changes.old_key}}
     old = zip(key, changes.old_key, strict=False)
-    return Told(
+    return Normalized(
         op=op,
         rows=rows,
         deleted={name: rows[name] for name in key},

@@ -9,9 +9,9 @@ import pyarrow as pa
 from hakiri.errors import ColumnMissing
 from hakiri.model.table import Column, SourceTable
 from hakiri.spec.column_type import check_type
-from hakiri.spec.faults import guess
 from hakiri.spec.feed import feed_load, is_enveloped
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.spec.validation_errors import guess
 
 UTC_TIMESTAMP = pa.timestamp("us", tz="UTC")
 PLAIN_TIMESTAMP = pa.timestamp("us")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hakiri.extract.connectors.fit import json_text
+from hakiri.extract.connectors.fit_values import json_text
 
 RAW_LIMIT = 1 << 20
 

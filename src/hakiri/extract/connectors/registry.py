@@ -15,9 +15,9 @@ from pydantic import BaseModel, ValidationError
 from hakiri.errors import BadConfig, ConnectorUnusable, Place
 from hakiri.extract.connectors.port import Connector, Located
 from hakiri.model.connector import ConnectorFacts, Connectors
-from hakiri.model.offered import offered
+from hakiri.model.entry_points import installed_entry_points
 from hakiri.model.source import CursorKind
-from hakiri.spec.faults import guess, key_name
+from hakiri.spec.validation_errors import guess, key_name
 
 GROUP = "hakiri.connectors"
 
@@ -99,7 +99,7 @@ def _rooted(path: Any, root: Path) -> Any:
 
 @cache
 def _entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
-    return offered(GROUP)
+    return installed_entry_points(GROUP)
 
 
 def _facts(name: str) -> ConnectorFacts:

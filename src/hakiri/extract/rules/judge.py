@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hakiri.errors import RowRuleBroken, RuleUnfit
-from hakiri.extract.aside import rows_aside
+from hakiri.extract.quarantine_rows import rows_aside
 from hakiri.extract.rules.breach import Unjudgeable, breach, reason
 from hakiri.spec.quality import AnyRowRule, RowFailure
 

@@ -15,13 +15,13 @@ import polars as pl
 
 from hakiri.errors import Place, SourceUncompilable
 from hakiri.extract.transform.author import MARK, Target
-from hakiri.extract.transform.mistake import told
+from hakiri.extract.transform.author_error import told
 from hakiri.extract.transform.record import RecordedFrame, required_frame
 from hakiri.extract.transform.shape import Refusal
 from hakiri.extract.transform.typescript import record_typescript
-from hakiri.spec.faults import key_name
 from hakiri.spec.names import check_identifier
 from hakiri.spec.transform import CompiledTransform
+from hakiri.spec.validation_errors import key_name
 
 SUFFIXES: dict[str, Literal["python", "typescript"]] = {".py": "python", ".ts": "typescript"}
 

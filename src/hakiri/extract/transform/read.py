@@ -13,9 +13,9 @@ from hakiri.errors import InvalidProject, Place, TransformOutdated, TransformRef
 from hakiri.extract.transform.check import MAX_DEPTH, check_plan
 from hakiri.extract.transform.shape import Refusal
 from hakiri.spec.document import parse_document
-from hakiri.spec.faults import faults, key_name
 from hakiri.spec.schema import address_of
 from hakiri.spec.transform import CompiledTransform
+from hakiri.spec.validation_errors import faults, key_name
 
 MAX_BYTES = 1024 * 1024
 _WIDTH = 110

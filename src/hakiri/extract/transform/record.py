@@ -9,9 +9,9 @@ import polars as pl
 import polars.selectors as cs
 
 from hakiri.extract.transform.author import Reference
+from hakiri.extract.transform.author_error import Misuse
 from hakiri.extract.transform.check import check_steps, scope_of
 from hakiri.extract.transform.codec import dtype_to_tree, to_tree
-from hakiri.extract.transform.mistake import Misuse
 from hakiri.spec import transform as steps
 
 

@@ -19,9 +19,9 @@ from hakiri.extract.transform.apply import Apply, prepare
 from hakiri.extract.transform.casts import hopeless_cast
 from hakiri.extract.transform.check import Size, reach_of
 from hakiri.extract.transform.component import Applying, Component
-from hakiri.extract.transform.untouched import leaves_alone
-from hakiri.spec.faults import guess
+from hakiri.extract.transform.unchanged_columns import leaves_alone
 from hakiri.spec.transform import Explode, Join, Select, Step, TransformPlan
+from hakiri.spec.validation_errors import guess
 
 CHUNK_BYTES = 512 << 20
 """As much as a transform of scope `chunk` may be given at once, measured in Arrow."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hakiri.extract.aside import plain
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.landing_types import to_landing
+from hakiri.extract.quarantine_rows import plain
 from hakiri.extract.transform.reshape import Reshape
-from hakiri.model.answer import Answer
+from hakiri.model.query_result import QueryResult
 from hakiri.model.table import TableSchema
 
 
@@ -45,9 +45,9 @@ def try_reshape(connector: Connector, schema: TableSchema, reshape: Reshape, *, 
     return Trial(taken, pa.Table.from_batches([after]), found.filtered, found.merged, found.added)
 
 
-def as_answer(rows: pa.Table) -> Answer:
+def as_answer(rows: pa.Table) -> QueryResult:
     """The rows in values that text and JSON can hold."""
-    return Answer(tuple(rows.column_names), iter([tuple(map(plain, row.values())) for row in rows.to_pylist()]))
+    return QueryResult(tuple(rows.column_names), iter([tuple(map(plain, row.values())) for row in rows.to_pylist()]))
 
 
 def _first(connector: Connector, schema: TableSchema, rows: int) -> pa.Table:

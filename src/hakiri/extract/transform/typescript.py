@@ -15,7 +15,7 @@ import polars as pl
 
 from hakiri.errors import CompilerMissing, Place, SourceUncompilable
 from hakiri.extract.transform.author import Reference, Target
-from hakiri.extract.transform.mistake import Misuse, told
+from hakiri.extract.transform.author_error import Misuse, told
 from hakiri.extract.transform.record import FRAME_VERBS, RecordedFrame, required_frame
 from hakiri.extract.transform.vocabulary import DTYPES, FUNCTIONS, METHODS
 

@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 from hakiri.errors import HookFailed, HookRefused, HookTimedOut
-from hakiri.land.hooks.child import REFUSED
 from hakiri.land.hooks.facts import facts_of, failed
+from hakiri.land.hooks.function_process import REFUSED
 from hakiri.model.hook import HookCall
 from hakiri.spec.hook import FunctionHook
 
@@ -24,7 +24,7 @@ def call_function(hook: FunctionHook, call: HookCall) -> None:
     in its call. Raises HookRefused, HookFailed, or HookTimedOut when it was killed.
     """
     told = json.dumps({"function": hook.function, "args": hook.args, "call": facts_of(call)}).encode()
-    command = [sys.executable, "-P", "-m", "hakiri.land.hooks.child"]  # nothing of the working folder
+    command = [sys.executable, "-P", "-m", "hakiri.land.hooks.function_process"]  # nothing of the working folder
     # A session of its own, so that what the function has started ends with it.
     child = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True

@@ -9,8 +9,8 @@ from typing import Any, cast, get_type_hints
 
 from hakiri.land.hooks import signature
 from hakiri.land.hooks.signature import Parameter
+from hakiri.model.entry_points import installed_entry_points
 from hakiri.model.function import Functions
-from hakiri.model.offered import offered
 
 GROUP = "hakiri.functions"
 """Each entry point is a function `f(call: HookCall, *, name: str, ...) -> None` with a type for every argument."""
@@ -24,12 +24,12 @@ class Unusable(Exception):
 
 def functions() -> Functions:
     """What is registered here, by name. Nothing is imported before a hook's arguments are looked at."""
-    return {name: partial(problems, name) for name in offered(GROUP)}
+    return {name: partial(problems, name) for name in installed_entry_points(GROUP)}
 
 
 def unjudged() -> Functions:
     """The same names, and whatever arguments a hook has. Nothing is imported."""
-    return {name: lambda _: () for name in offered(GROUP)}
+    return {name: lambda _: () for name in installed_entry_points(GROUP)}
 
 
 def problems(name: str, args: Mapping[str, Any]) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ def problems(name: str, args: Mapping[str, Any]) -> tuple[str, ...]:
 
 def load(name: str) -> Callable[..., object]:
     """The function of this name. Raises Unusable."""
-    found = offered(GROUP).get(name, ())
+    found = installed_entry_points(GROUP).get(name, ())
     if len(found) != 1:
         where = "it is not installed here" if not found else "two packages offer it"
         raise Unusable(f"there is no one function `{name}`: {where}")

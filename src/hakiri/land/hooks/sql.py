@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from hakiri.errors import HookFailed, HookRefused, HookUnanswered
+from hakiri.land.delta.spark_errors import is_missing_table, translating
 from hakiri.land.hooks.facts import failed
-from hakiri.land.said import is_missing, translating
 from hakiri.land.target import Target, sql_name
 from hakiri.model.hook import HookCall
 from hakiri.spec.check_hooks import statement_problems
@@ -31,7 +31,7 @@ def run_sql(hook: SqlHook, call: HookCall, session: SparkSession, target: Target
         try:
             session.sql(statement.on(sql_name(target))).collect()
         except Exception as error:
-            if call.version is None and is_missing(error):
+            if call.version is None and is_missing_table(error):
                 return
             raise
 

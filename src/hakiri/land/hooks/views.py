@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from hakiri.errors import HookRefused
+from hakiri.land.delta.ownership import REFRESHED, ownership_clause, properties_at
+from hakiri.land.delta.spark_session import isolated_session
 from hakiri.land.hooks.facts import failed
 from hakiri.land.hooks.sql import translated
-from hakiri.land.isolated import isolated
-from hakiri.land.marks import REFRESHED, marked, properties_at
 from hakiri.land.target import NamedTarget, PathTarget, Target, address_of, sql_name
 from hakiri.model.hook import HookCall
 from hakiri.model.view import View
@@ -53,7 +53,7 @@ class ProjectViews:
         if known is None:
             raise failed(HookRefused, call, f"the project has no view `{view}`")
         with translated(call):
-            session = isolated(self._spark())
+            session = isolated_session(self._spark())
             # In brackets, whatever Spark may see in the text can only be a query.
             query = f"SELECT * FROM (\n{expanded(known, self._views, self._stored)}\n)"  # noqa: S608 checked
             _keep(session, query, self._target(known.name), call)
@@ -63,7 +63,7 @@ def _keep(session: SparkSession, query: str, target: Target, call: HookCall) -> 
     """The query's rows are the table's. Raises HookRefused where the table is somebody else's."""
     found = properties_at(session, target)
     if found is None:
-        clause = marked(REFRESHED, call.project)
+        clause = ownership_clause(REFRESHED, call.project)
         session.sql(CREATE.format(table=sql_name(target), marked=clause, query=query)).collect()
         return
     if found.get(REFRESHED) != call.project:

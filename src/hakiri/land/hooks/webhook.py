@@ -13,7 +13,7 @@ from hashlib import sha256
 from hakiri.errors import HookFailed, HookRefused, HookUnanswered
 from hakiri.land.hooks.facts import facts_of, failed
 from hakiri.land.hooks.guard import NotAllowed
-from hakiri.land.hooks.post import Poster, Reply, TooLate
+from hakiri.land.hooks.https import Poster, Reply, TooLate
 from hakiri.model.clock import Clock
 from hakiri.model.hook import HookCall
 from hakiri.spec.address import Address, HostRule, allows, read_address

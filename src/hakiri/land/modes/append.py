@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hakiri.land.decide.same_rows import Comparison
 from hakiri.land.recipe import STAGED, Steps
-from hakiri.land.sameness import Comparison
 from hakiri.land.sql import column, listed, literal
-from hakiri.land.types import Struct, sql_type
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import HASH_COLUMN
+from hakiri.model.types import Struct, sql_type
 
 ALL_OF = "SELECT * FROM {staged}"
 

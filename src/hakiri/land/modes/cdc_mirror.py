@@ -18,12 +18,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hakiri.land.fitted import fitted_columns, null_of
+from hakiri.land.decide.fit_columns import fitted_columns, null_of
+from hakiri.land.decide.prune import REACH, Bound, bounds
 from hakiri.land.modes.instead import instead
-from hakiri.land.reach import REACH, Bound, bounds
 from hakiri.land.recipe import Mirror, Steps
 from hakiri.land.sql import column, listed, same, text
-from hakiri.land.types import Array, Field, Simple, Struct, Type, sql_type
 from hakiri.model.change import (
     CHANGE,
     CURRENT_COLUMN,
@@ -36,6 +35,7 @@ from hakiri.model.change import (
     Op,
 )
 from hakiri.model.staged import CHUNK_COLUMN, HASH_COLUMN, INGESTED_COLUMN, RUN_COLUMN
+from hakiri.model.types import Array, Field, Simple, Struct, Type, sql_type
 
 TOMBSTONES = """
 SELECT {columns} FROM (

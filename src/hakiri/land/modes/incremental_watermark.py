@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hakiri.land.greatest import GREATEST, mark, unmarked
 from hakiri.land.modes.append import Overlap, append
+from hakiri.land.query.watermark import GREATEST, mark, unmarked
 from hakiri.land.recipe import STAGED, Steps, Watermark
 from hakiri.land.sql import column
-from hakiri.land.types import Field, Struct
+from hakiri.model.types import Field, Struct
 
 LATE = "COALESCE({mark} < ({greatest}), FALSE)"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hakiri.land.fitted import fitted_columns
-from hakiri.land.reach import REACH
+from hakiri.land.decide.fit_columns import fitted_columns
+from hakiri.land.decide.prune import REACH
 from hakiri.land.sql import column
-from hakiri.land.types import Struct
+from hakiri.model.types import Struct
 
 INSTEAD = """
 SELECT {columns} FROM {rows} WHERE {writes}

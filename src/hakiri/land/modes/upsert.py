@@ -8,14 +8,14 @@ longer gives.
 
 from __future__ import annotations
 
-from hakiri.land.fitted import fitted_column
+from hakiri.land.decide.fit_columns import fitted_column
+from hakiri.land.decide.prune import REACH, bounds
+from hakiri.land.decide.same_rows import PART_COLUMN, Given, is_read_alike, is_stored_alike
 from hakiri.land.modes.instead import instead
-from hakiri.land.reach import REACH, bounds
 from hakiri.land.recipe import FILE_COLUMN, ROW_COLUMN, Steps
-from hakiri.land.sameness import PART_COLUMN, Given, is_read_alike, is_stored_alike
 from hakiri.land.sql import column, listed
-from hakiri.land.types import Struct
 from hakiri.model.staged import CHUNK_COLUMN, HASH_COLUMN
+from hakiri.model.types import Struct
 
 LATEST = """
 SELECT {columns} FROM (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hakiri.errors import QueryError
-from hakiri.land.desk import Desk
-from hakiri.land.views.judged import judged
+from hakiri.land.query.session import QuerySession
+from hakiri.land.views.check import judged
 from hakiri.model.view import View
 
 
@@ -26,7 +26,7 @@ class RustViews:
         return False  # a definition takes nobody's place
 
     def judge(self, views: Sequence[View]) -> Mapping[str, str]:
-        desk = Desk(self._tables)
+        desk = QuerySession(self._tables)
 
         def problem(view: View) -> str | None:
             try:

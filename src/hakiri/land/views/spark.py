@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from hakiri.errors import ViewFailed
-from hakiri.land.isolated import isolated
-from hakiri.land.marks import VIEW, marked, properties_of
-from hakiri.land.said import translating
+from hakiri.land.delta.ownership import VIEW, ownership_clause, properties_of
+from hakiri.land.delta.spark_errors import translating
+from hakiri.land.delta.spark_session import isolated_session
 from hakiri.land.target import Target, sql_name
-from hakiri.land.views.judged import judged
+from hakiri.land.views.check import judged
 from hakiri.model.view import View
 from hakiri.spec.view import expanded, over
 
@@ -46,13 +46,13 @@ class SparkViews:
 
     def is_taken(self, view: str) -> bool:
         with _translated(view):
-            found = properties_of(isolated(self._spark()), self.address(view))
+            found = properties_of(isolated_session(self._spark()), self.address(view))
         return found is not None and not self._is_ours(found)
 
     def judge(self, views: Sequence[View]) -> Mapping[str, str]:
         if not views:
             return {}  # no session is started for nothing
-        session, known = isolated(self._spark()), {view.name: view for view in views}
+        session, known = isolated_session(self._spark()), {view.name: view for view in views}
 
         def problem(view: View) -> str | None:
             try:
@@ -67,13 +67,13 @@ class SparkViews:
     def make(self, view: View) -> None:
         stored = {read: self._stored.get(read) or self.address(read) for read in view.reads}
         with _translated(view.name):
-            session = isolated(self._spark())
-            mark = marked(VIEW, self._project)
+            session = isolated_session(self._spark())
+            mark = ownership_clause(VIEW, self._project)
             session.sql(MAKE.format(view=self.address(view.name), marked=mark, query=over(view, stored))).collect()
 
     def drop(self, view: str, address: str) -> None:
         with _translated(view):
-            session = isolated(self._spark())
+            session = isolated_session(self._spark())
             found = properties_of(session, address)
             if found is not None and self._is_ours(found):
                 session.sql(DROP.format(view=address)).collect()

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from hakiri.errors import BadConfig, BadValue, RequestWrong, SourceError
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
 from hakiri.extract.connectors.files import FilesConfig, Format
+from hakiri.extract.connectors.files.file_version import Front
 from hakiri.extract.connectors.files.infer import settled, widened
 from hakiri.extract.connectors.files.parquet import open_parquet
 from hakiri.extract.connectors.files.rows import (
@@ -25,7 +26,6 @@ from hakiri.extract.connectors.files.rows import (
     parquet_schema,
 )
 from hakiri.extract.connectors.files.store import MEND, NAME, Found, Store, classified
-from hakiri.extract.connectors.files.surveyed import Front
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey

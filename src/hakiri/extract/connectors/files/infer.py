@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
-from hakiri.extract.connectors.exact import is_number
-from hakiri.extract.connectors.fit import fit_texts
+from hakiri.extract.connectors.exact_cast import is_number
+from hakiri.extract.connectors.fit_values import fit_texts
 
 MAX_DIGITS = 38
 

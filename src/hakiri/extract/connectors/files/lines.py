@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hakiri.extract.connectors.files.surveyed import Front
+from hakiri.extract.connectors.files.file_version import Front
 
 CHUNK_BYTES = 1 << 20
 SHOWN_BYTES = 1 << 16

@@ -12,15 +12,15 @@ import pyarrow as pa
 from hakiri.errors import BadValue, NoColumnFound
 from hakiri.extract.connectors.files import FilesConfig
 from hakiri.extract.connectors.files.csv import CsvDialect, Record, blocks, parse, records
+from hakiri.extract.connectors.files.file_version import Front
 from hakiri.extract.connectors.files.infer import grown_by, settled, type_of_texts, type_of_values
 from hakiri.extract.connectors.files.jsonl import Entry, entries
 from hakiri.extract.connectors.files.lines import lines
 from hakiri.extract.connectors.files.parquet import batches, lakehouse_type, open_parquet
 from hakiri.extract.connectors.files.store import NAME
-from hakiri.extract.connectors.files.surveyed import Front
-from hakiri.extract.connectors.fit import Fitted, fit_array, fit_values, json_text
+from hakiri.extract.connectors.fit_values import Fitted, fit_array, fit_values, json_text
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
-from hakiri.model.grown import grown
+from hakiri.model.type_growth import grown
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ from hakiri.errors import (
     TableMissing,
 )
 from hakiri.extract.connectors.files import FilesConfig, Format
-from hakiri.extract.connectors.files.surveyed import TAIL_BYTES, Front, Stamp, digest, surveyed_size
+from hakiri.extract.connectors.files.file_version import TAIL_BYTES, Front, Stamp, digest, surveyed_size
 from hakiri.model.span import OneFile
 from hakiri.model.table import SourceTable
-from hakiri.spec.faults import guess
+from hakiri.spec.validation_errors import guess
 
 NAME = "files"
 

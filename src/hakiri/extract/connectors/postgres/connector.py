@@ -16,8 +16,8 @@ from hakiri.extract.connectors.postgres import PostgresConfig
 from hakiri.extract.connectors.postgres.dialect import PostgresDialect
 from hakiri.extract.connectors.postgres.failures import NAME, SNAPSHOT_GONE, classified
 from hakiri.extract.connectors.postgres.relation import describe, find, is_indexed, relation_of
+from hakiri.extract.connectors.postgres.server_position import ServerPosition, require_reached
 from hakiri.extract.connectors.postgres.session import EXPORT, Reached, Session, address, opened
-from hakiri.extract.connectors.postgres.standing import Standing, require_reached
 from hakiri.extract.connectors.postgres.survey import survey
 from hakiri.extract.connectors.postgres.types import EXPRESSIONS, LISTS, REMARK, reading_of
 from hakiri.extract.connectors.postgres.values import converted
@@ -43,7 +43,7 @@ class PostgresConnector:
 
     config: PostgresConfig
     snapshot: str | None = None
-    pinned: Standing | None = None
+    pinned: ServerPosition | None = None
     """Where the server stood before the snapshot was taken."""
 
     def hint(self) -> BackfillHint:
@@ -61,7 +61,7 @@ class PostgresConnector:
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
         with self._opened(schema.table, WholeTable()) as session:
             found = survey(session, schema, floor_of(schema, since), self.config.piece_rows)
-            return replace(found, standing=str(Standing.of(session) or ""))
+            return replace(found, standing=str(ServerPosition.of(session) or ""))
 
     def read(
         self, schema: TableSchema, span: Span, *, columns: tuple[str, ...] | None = None, since: KeyValue | None = None
@@ -91,8 +91,8 @@ class PostgresConnector:
     @contextmanager
     def pin(self) -> Iterator[Connector]:
         stack = ExitStack()
-        stood: list[Standing | None] = []
-        look = opened(self.config, SourceTable(""), reached=lambda session: stood.append(Standing.of(session)))
+        stood: list[ServerPosition | None] = []
+        look = opened(self.config, SourceTable(""), reached=lambda session: stood.append(ServerPosition.of(session)))
         session = stack.enter_context(look)
         try:
             yield replace(self, snapshot=str(session.ask(EXPORT)[0][0]), pinned=stood[0])
@@ -103,11 +103,11 @@ class PostgresConnector:
     @contextmanager
     def _opened(self, table: SourceTable, span: Span, standing: str = "") -> Iterator[Session]:
         """A session that shows no less than what stood there when the table was surveyed."""
-        surveyed = Standing.parse(standing)
+        surveyed = ServerPosition.parse(standing)
 
         def reached(session: Session) -> None:
             if surveyed:
-                require_reached(Standing.of(session), surveyed, table.name)
+                require_reached(ServerPosition.of(session), surveyed, table.name)
 
         with ExitStack() as stack:
             try:
@@ -118,7 +118,7 @@ class PostgresConnector:
                 session.is_late = True
             yield session
 
-    def _opened_at_pin(self, table: SourceTable, surveyed: Standing | None, reached: Reached) -> Any:
+    def _opened_at_pin(self, table: SourceTable, surveyed: ServerPosition | None, reached: Reached) -> Any:
         if self.snapshot is None:
             return opened(self.config, table, reached=reached)
         require_reached(self.pinned, surveyed, table.name)

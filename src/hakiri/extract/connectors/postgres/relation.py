@@ -13,7 +13,7 @@ from hakiri.extract.connectors.postgres.session import Session
 from hakiri.extract.connectors.postgres.types import Mapped, Reading, ServerType, field, mapped, why_unordered
 from hakiri.extract.connectors.predicate import quoted
 from hakiri.model.table import SourceTable, TableSchema
-from hakiri.spec.faults import guess
+from hakiri.spec.validation_errors import guess
 
 FIND = """
     SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), c.oid::int8, c.relkind::text

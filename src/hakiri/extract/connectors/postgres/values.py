@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from hakiri.extract.connectors.fit import fit_array, json_text
+from hakiri.extract.connectors.fit_values import fit_array, json_text
 from hakiri.extract.connectors.postgres.types import LISTS, Reading, reading_of
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch, key_text
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from hakiri.errors import Place, RequestWrong, SourceError, TableMissing
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
-from hakiri.extract.connectors.fit import json_text
+from hakiri.extract.connectors.fit_values import json_text
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.predicate import UnknownSpan, condition, floor_of, quoted
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch, key_text
@@ -23,7 +23,7 @@ from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.model.span import Span
 from hakiri.model.table import SourceTable, TableSchema
-from hakiri.spec.faults import guess
+from hakiri.spec.validation_errors import guess
 
 SAFE_PARALLELISM = 4
 BATCH_BYTES = 16 << 20

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, sorts_otherwise
-from hakiri.extract.connectors.exact import is_number
-from hakiri.extract.connectors.fit import Fitted, fit_values
+from hakiri.extract.connectors.exact_cast import is_number
+from hakiri.extract.connectors.fit_values import Fitted, fit_values
 from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
 

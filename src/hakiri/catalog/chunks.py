@@ -1,0 +1,226 @@
+"""A chunk is planned once; a rewind plans it again under a new generation, and finished work moves out of the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hakiri.catalog.rows import chunk_key, chunk_of, chunk_row, chunk_state, key_values, landing_of, table_values
+from hakiri.catalog.store import Row, Session
+from hakiri.catalog.tables import ARCHIVE, CHUNKS, Value, insert
+from hakiri.errors import PlanChanged
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Progress, TableKey, Window
+from hakiri.model.ledger import LandingStatus
+from hakiri.model.timestamps import to_text
+
+INSERT_CHUNK = insert(CHUNKS)
+INSERT_ARCHIVED = insert(ARCHIVE)
+
+HOT = "SELECT * FROM chunks WHERE pipeline_id = :pipeline_id AND table_name = :table_name"
+COLD = "SELECT * FROM archive WHERE pipeline_id = :pipeline_id AND table_name = :table_name"
+
+HOT_WITH_STATUS = """
+SELECT * FROM chunks WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND status = :status
+ORDER BY ordinal, chunk_id, generation
+"""
+
+LEASED = "SELECT * FROM chunks WHERE pipeline_id = :pipeline_id AND status = 'running' ORDER BY ordinal"
+
+LANDINGS_OF_TABLE = """
+SELECT * FROM landings WHERE pipeline_id = :pipeline_id AND table_name = :table_name ORDER BY number
+"""
+
+LANDINGS_OF_PIPELINE = "SELECT * FROM landings WHERE pipeline_id = :pipeline_id AND status = 'landed'"
+
+FINISHED = "SELECT * FROM chunks WHERE pipeline_id = :pipeline_id AND status IN ('done', 'superseded')"
+
+SUPERSEDE = """
+UPDATE chunks
+SET status = 'superseded', leased_until = '', fence = fence + 1, reason = :reason, updated_at = :now
+WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND chunk_id = :chunk_id AND generation = :generation
+RETURNING *
+"""
+
+REMOVE = """
+DELETE FROM chunks
+WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND chunk_id = :chunk_id AND generation = :generation
+  AND fence = :fence AND status IN ('done', 'superseded')
+RETURNING *
+"""
+
+PROGRESS = """
+WITH latest AS (
+    SELECT pipeline_id, status, row_count, byte_count FROM chunks c
+    WHERE status <> 'superseded' AND (:pipeline_id = '' OR pipeline_id = :pipeline_id)
+      AND NOT EXISTS (
+        SELECT 1 FROM archive a
+        WHERE a.pipeline_id = c.pipeline_id AND a.table_name = c.table_name AND a.chunk_id = c.chunk_id
+          AND a.generation = c.generation)
+    UNION ALL
+    SELECT pipeline_id, status, row_count, byte_count FROM archive a
+    WHERE status <> 'superseded' AND (:pipeline_id = '' OR pipeline_id = :pipeline_id)
+      AND NOT EXISTS (
+        SELECT 1 FROM chunks n
+        WHERE n.pipeline_id = a.pipeline_id AND n.table_name = a.table_name AND n.chunk_id = a.chunk_id
+          AND n.generation > a.generation)
+      AND NOT EXISTS (
+        SELECT 1 FROM archive n
+        WHERE n.pipeline_id = a.pipeline_id AND n.table_name = a.table_name AND n.chunk_id = a.chunk_id
+          AND n.generation > a.generation)
+)
+SELECT pipeline_id, status, count(*) AS chunks, sum(row_count) AS row_count, sum(byte_count) AS byte_count
+FROM latest
+GROUP BY pipeline_id, status
+"""
+"""Each chunk once, by its latest generation. A row that is in both tables was being moved when its mover died.
+
+A hot row that a rewind has left behind is superseded; an archived one is not touched, so its successor is looked for.
+"""
+
+
+def add_chunks(session: Session, chunks: Sequence[Chunk], now: datetime) -> int:
+    """Plan what is not planned; what a landing has named is planned as done."""
+    for pipeline in sorted({chunk.key.pipeline for chunk in chunks}):
+        session.hold(pipeline)
+    fresh: list[dict[str, Value]] = []
+    for table in _tables(chunks):
+        known = {row["chunk_id"]: chunk_of(row) for row in _every(session, table)}
+        landed = {key.chunk: key for key in sorted(_landed(session, LANDINGS_OF_TABLE, table_values(table)))}
+        for chunk in chunks:
+            if (chunk.key.pipeline, chunk.key.table) != (table.pipeline, table.table):
+                continue
+            if chunk.key.chunk in landed and chunk.key.chunk not in known:
+                # Only a restored landing knows it: it is done, under the generation that landed last.
+                fresh.append(chunk_row(replace(chunk, key=landed[chunk.key.chunk]), ChunkStatus.DONE, now))
+            elif chunk.key.chunk not in known:
+                fresh.append(chunk_row(chunk, ChunkStatus.PENDING, now))
+            elif _meaning(known[chunk.key.chunk]) != _meaning(chunk):
+                raise PlanChanged(pipeline=chunk.key.pipeline, chunk=chunk.key.chunk)
+    return sum(row["status"] == ChunkStatus.PENDING for row in session.many(INSERT_CHUNK, fresh))
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """What shall be done again, and why."""
+
+    table: TableKey
+    window: Window
+    reason: str
+    statuses: frozenset[ChunkStatus]
+    only: frozenset[ChunkKey] | None = None
+
+    def takes(self, row: Row) -> bool:
+        statuses = self.statuses - {ChunkStatus.PENDING, ChunkStatus.SUPERSEDED}
+        is_named = self.only is None or chunk_key(row) in self.only
+        return is_named and row["status"] in statuses and chunk_of(row).window.overlaps(self.window)
+
+
+def rewind(session: Session, wanted: Rewind, now: datetime) -> tuple[ChunkKey, ...]:
+    """Give the latest generation of each overlapping chunk a successor, unless it has yet to run."""
+    session.hold(wanted.table.pipeline)
+    hot = {chunk_key(row) for row in session.rows(HOT, **table_values(wanted.table))}
+    told: dict[str, Value] = {"reason": wanted.reason, "now": to_text(now)}
+    reborn: list[dict[str, Value]] = []
+    for row in filter(wanted.takes, _latest(_every(session, wanted.table))):
+        if chunk_key(row) in hot:
+            session.rows(SUPERSEDE, **key_values(chunk_key(row)), **told)
+        reborn.append(_successor(row, wanted.reason, now))
+    return tuple(chunk_key(row) for row in session.many(INSERT_CHUNK, reborn))
+
+
+def finished(session: Session, pipeline: str) -> list[Row]:
+    """The rows nobody will work on again: superseded, or named by a landing that is finished."""
+    landed = _landed(session, LANDINGS_OF_PIPELINE, {"pipeline_id": pipeline})
+    rows = session.rows(FINISHED, pipeline_id=pipeline)
+    return [row for row in rows if row["status"] == ChunkStatus.SUPERSEDED or chunk_key(row) in landed]
+
+
+def store_away(session: Session, rows: Sequence[Row]) -> int:
+    """Copy the rows to the archive, which comes before their removal: what is in neither would be planned again."""
+    return len(session.many(INSERT_ARCHIVED, ({column: row[column] for column in ARCHIVE.columns} for row in rows)))
+
+
+def remove(session: Session, rows: Sequence[Row]) -> int:
+    """Take archived rows out of the way of claims, unless they moved since they were read."""
+    return len(session.many(REMOVE, ({**key_values(chunk_key(row)), "fence": row["fence"]} for row in rows)))
+
+
+def find(session: Session, table: TableKey, statuses: Iterable[ChunkStatus]) -> tuple[ChunkState, ...]:
+    """The table's chunks with these statuses, hot and cold."""
+    wanted = frozenset(statuses)
+    rows = [row for row in _every(session, table) if row["status"] in wanted]
+    return tuple(chunk_state(row) for row in sorted(rows, key=_dispatch_order))
+
+
+def leased(session: Session, pipeline: str) -> tuple[ChunkState, ...]:
+    """The running chunks."""
+    return tuple(chunk_state(row) for row in session.rows(LEASED, pipeline_id=pipeline))
+
+
+def staged(session: Session, table: TableKey) -> tuple[ChunkState, ...]:
+    """The done chunks that no open or finished landing names."""
+    named = _named(session, table)
+    done = session.rows(HOT_WITH_STATUS, **table_values(table), status=ChunkStatus.DONE.value)
+    return tuple(chunk_state(row) for row in done if chunk_key(row) not in named)
+
+
+def progress_of(rows: Iterable[Row]) -> tuple[Progress, ...]:
+    """Counts per pipeline from counts per pipeline and status."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(row["pipeline_id"], {})[row["status"]] = row
+    return tuple(
+        Progress(
+            pipeline=pipeline,
+            **{status: int(row["chunks"]) for status, row in by_status.items()},
+            rows=sum(int(row["row_count"]) for row in by_status.values()),
+            bytes=sum(int(row["byte_count"]) for row in by_status.values()),
+        )
+        for pipeline, by_status in sorted(found.items())
+    )
+
+
+def _tables(chunks: Sequence[Chunk]) -> list[TableKey]:
+    return [TableKey(*names) for names in sorted({(chunk.key.pipeline, chunk.key.table) for chunk in chunks})]
+
+
+def _every(session: Session, table: TableKey) -> list[Row]:
+    """Hot rows first, then cold ones: a row that is in both was being moved when its mover died."""
+    hot = session.rows(HOT, **table_values(table))
+    seen = {chunk_key(row) for row in hot}
+    return [*hot, *(row for row in session.rows(COLD, **table_values(table)) if chunk_key(row) not in seen)]
+
+
+def _latest(rows: Iterable[Row]) -> list[Row]:
+    latest: dict[str, Row] = {}
+    for row in rows:
+        if row["chunk_id"] not in latest or latest[row["chunk_id"]]["generation"] < row["generation"]:
+            latest[row["chunk_id"]] = row
+    return sorted(latest.values(), key=_dispatch_order)
+
+
+def _landed(session: Session, statement: str, values: dict[str, Value]) -> set[ChunkKey]:
+    landings = [landing_of(row) for row in session.rows(statement, **values)]
+    return {key for landing in landings if landing.status is LandingStatus.LANDED for key in landing.chunks}
+
+
+def _named(session: Session, table: TableKey) -> set[ChunkKey]:
+    landings = [landing_of(row) for row in session.rows(LANDINGS_OF_TABLE, **table_values(table))]
+    return {key for landing in landings if landing.status is not LandingStatus.ABANDONED for key in landing.chunks}
+
+
+def _successor(row: Row, reason: str, now: datetime) -> dict[str, Value]:
+    """The next generation. Attempts and fences go on counting, so no directory and no token is ever used twice."""
+    chunk = chunk_of(row)
+    key = replace(chunk.key, generation=chunk.key.generation + 1)
+    planned = chunk_row(replace(chunk, key=key), ChunkStatus.PENDING, now)
+    return {**planned, "reason": reason, "attempt": row["attempt"], "fence": row["fence"] + 1}
+
+
+def _meaning(chunk: Chunk) -> tuple[Window, str]:
+    return chunk.window, chunk.predicate
+
+
+def _dispatch_order(row: Row) -> tuple[int, str, int]:
+    return row["ordinal"], row["chunk_id"], row["generation"]

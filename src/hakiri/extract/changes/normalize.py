@@ -1,0 +1,160 @@
+"""Whatever a feed calls its changes, they go on as rows with an operation, a key and a sequence, or are set aside (G6).
+
+A change of a row's key is two changes: the old key's row is deleted, and the new key's is written, at the same
+sequence. A delete goes on with its key alone and a truncate with its sequence alone, so that the same change is always
+the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hakiri.extract.quarantine_rows import rows_aside
+from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
+
+UNAVAILABLE = pa.list_(pa.string())
+RULE = "change"
+"""The rule that rows break which are no changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """The changes of a batch: read + added = rows + aside + filtered."""
+
+    rows: pa.RecordBatch
+    aside: tuple[pa.RecordBatch, ...] = ()
+    """Rows that tell no change, in the form of `model.quarantined`."""
+    filtered: int = 0
+    """Messages that are about no row."""
+    added: int = 0
+    """Deletes of the keys that rows had before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """Rows that cannot be understood, and why."""
+
+    which: pa.Array
+    reason: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normalized:
+    """What the rows of a batch tell; every array has a value for each of them."""
+
+    op: pa.Array
+    """One of `Op`; NULL where a row tells none."""
+    rows: Mapping[str, pa.Array]
+    """The row after the change, with its sequence."""
+    deleted: Mapping[str, pa.Array]
+    """The key of a row that is deleted."""
+    before: Mapping[str, pa.Array] = field(default_factory=dict)
+    """The key that a row had before it was changed; none where a feed does not tell."""
+    unavailable: pa.Array | None = None
+    """Names of columns whose values a row has and its change does not tell; none where a feed tells all of them."""
+    unfit: tuple[Unfit, ...] = ()
+    is_message: pa.Array | None = None
+    """Which rows are about no row at all."""
+
+
+def unwrap(batch: pa.RecordBatch, told: Normalized, *, key: Sequence[str], sequence: Sequence[str]) -> Unwrapped:
+    """The changes that the rows of the batch tell. Pure: a repeat gives the same."""
+    is_upsert, is_delete = _is(told.op, Op.UPSERT), _is(told.op, Op.DELETE)
+    now = {name: _either(told.rows[name], is_upsert, told.deleted[name], is_delete) for name in key}
+    unfit = [*told.unfit, *_nulls(now, pc.or_(is_upsert, is_delete), "the key is NULL")]
+    unfit += _nulls({name: told.rows[name] for name in sequence}, _all(batch), "the sequence is NULL")
+    left = pc.invert(told.is_message) if told.is_message is not None else _all(batch)
+    filtered = batch.num_rows - pc.sum(left).as_py() if batch.num_rows else 0
+    aside = []
+    for one in unfit:
+        which = pc.and_(left, one.which)
+        aside.append(_aside(batch.filter(which), one))
+        left = pc.and_not(left, one.which)
+    columns = {
+        name: now.get(name, array if name in sequence else _where(array, is_upsert))
+        for name, array in told.rows.items()
+    }
+    if told.unavailable is not None:
+        columns[UNAVAILABLE_COLUMN] = _where(told.unavailable, is_upsert)
+    rows = pa.RecordBatch.from_pydict({**columns, OP_COLUMN: told.op})
+    moved = pc.and_(left, pc.and_(is_upsert, _differ(told.before, now)))
+    gone = _deletes(rows.filter(moved), {name: array.filter(moved) for name, array in told.before.items()}, sequence)
+    return Unwrapped(
+        pa.concat_batches([rows.filter(left), gone]),
+        tuple(one for one in aside if one.num_rows),
+        filtered=filtered,
+        added=gone.num_rows,
+    )
+
+
+def by_values(rows: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, frozenset[str]]]:
+    """The changes, parted by the columns whose values they tell: all, all but those unavailable, or none."""
+    told = frozenset(rows.schema.names)
+    is_upsert = _is(rows.column(OP_COLUMN), Op.UPSERT)
+    yield rows.filter(pc.invert(is_upsert)), frozenset()
+    if UNAVAILABLE_COLUMN not in told:
+        yield rows.filter(is_upsert), told
+        return
+    lacking = [tuple(one or ()) for one in rows.column(UNAVAILABLE_COLUMN).to_pylist()]
+    for names in dict.fromkeys(((), *lacking)):
+        which = pa.array([one == names for one in lacking], pa.bool_())
+        yield rows.filter(pc.and_(is_upsert, which)), told - set(names)
+
+
+def words(texts: pa.Array, meant: Mapping[str, Op]) -> pa.Array:
+    """The operations that the texts name, whatever their case; NULL for what is none."""
+    found = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), pa.array(list(meant), pa.string()))
+    return pa.array([one.value for one in meant.values()], pa.string()).take(found)
+
+
+def _deletes(rows: pa.RecordBatch, keys: Mapping[str, pa.Array], sequence: Sequence[str]) -> pa.RecordBatch:
+    def column(name: str) -> pa.Array:
+        if name in keys:
+            return keys[name]
+        array = rows.column(name)
+        if name == OP_COLUMN:
+            return pa.repeat(pa.scalar(Op.DELETE.value, pa.string()), len(array))
+        return array if name in sequence else pa.nulls(len(array), array.type)
+
+    return pa.RecordBatch.from_pydict({name: column(name) for name in rows.schema.names}, schema=rows.schema)
+
+
+def _is(op: pa.Array, wanted: Op) -> pa.Array:
+    return pc.fill_null(pc.equal(op, wanted.value), fill_value=False)
+
+
+def _all(batch: pa.RecordBatch) -> pa.Array:
+    return pa.repeat(pa.scalar(value=True), batch.num_rows)
+
+
+def _where(array: pa.Array, which: pa.Array) -> pa.Array:
+    """The values where they count, of any type, and NULL elsewhere."""
+    places = pa.array(range(len(array)), pa.int64())
+    return array.take(pc.if_else(which, places, pa.scalar(None, pa.int64())))
+
+
+def _either(one: pa.Array, if_one: pa.Array, other: pa.Array, if_other: pa.Array) -> pa.Array:
+    return pc.coalesce(_where(one, if_one), _where(other, if_other))
+
+
+def _nulls(arrays: Mapping[str, pa.Array], needed: pa.Array, reason: str) -> list[Unfit]:
+    return [Unfit(pc.and_(needed, pc.is_null(array)), reason, name) for name, array in arrays.items()]
+
+
+def _differ(before: Mapping[str, pa.Array], now: Mapping[str, pa.Array]) -> pa.Array:
+    """Where the key before is whole and another one."""
+    if not before:
+        return pa.scalar(value=False)
+    is_known = reduce(pc.and_, map(pc.is_valid, before.values()))
+    is_other = reduce(pc.or_kleene, (pc.not_equal(array, now[name]) for name, array in before.items()))
+    return pc.and_(is_known, pc.fill_null(is_other, fill_value=False))
+
+
+def _aside(rows: pa.RecordBatch, unfit: Unfit) -> pa.RecordBatch:
+    return rows_aside(rows, rule_id=RULE, reason=unfit.reason, column=unfit.column, is_kept=False)

@@ -1,0 +1,1 @@
+"""Decide how a landing changes its table. Nothing is touched here."""

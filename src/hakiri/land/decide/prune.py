@@ -1,0 +1,101 @@
+"""Only files that can hold a staged key are opened: which those are is told in literals, and Delta prunes by them.
+
+A bound is left out wherever it could say less than the truth: floats have NaN and two zeros, a text may be folded by a
+collation or be rewritten on its way through SQL, and a column that changes its type changes its order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hakiri.land.sql import column, text
+from hakiri.model.types import Decimal, Field, Simple, Struct
+
+REACH = "/* hakiri reach */ TRUE"
+"""Stands in a mode's statements for the part of the table that is meant; as it is, for all of it."""
+
+EVERYWHERE = "TRUE"
+"""The reach of keys that bound nothing."""
+
+FEW = 64
+"""Up to so many staged rows, each key is named; of more, the least and the greatest."""
+_MOST_LISTED = 1_000
+_LONGEST = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A key column of a table that is read by it."""
+
+    field: Field
+    is_listed: bool = False
+    """Whether its values are few, however many rows there are: the table is partitioned by it."""
+
+
+def bounds(key: Sequence[str], schema: Struct, stored: Struct, partition_by: Sequence[str]) -> tuple[Bound, ...]:
+    """The key columns that a table can be pruned by."""
+    parts = {name.lower() for name in partition_by}
+    fields = [(schema.find(name), stored.find(name)) for name in key]
+    return tuple(
+        Bound(new, new.name.lower() in parts)
+        for new, old in fields
+        if new is not None and old is not None and new.type == old.type and _suffix(new) is not None
+    )
+
+
+def asked(bound: Bound, rows: int) -> str:
+    """The aggregate over so many staged rows that `reach` is made of."""
+    name = column(bound.field.name)
+    if bound.is_listed or rows <= FEW:
+        return f"COLLECT_SET(CAST({name} AS STRING))"
+    return f"ARRAY(CAST(MIN({name}) AS STRING), CAST(MAX({name}) AS STRING))"
+
+
+def reach(found: Sequence[tuple[Bound, Sequence[str]]], rows: int, *, of: str = "t") -> str:
+    """The condition on the table's row that every row with a staged key meets."""
+    return " AND ".join(filter(None, (_condition(bound, values, rows, of) for bound, values in found))) or EVERYWHERE
+
+
+def _condition(bound: Bound, values: Sequence[str], rows: int, of: str) -> str:
+    name, literals = column(bound.field.name, of=of), [_literal(bound.field, value) for value in values]
+    if not literals:
+        return ""
+    if bound.is_listed or rows <= FEW:
+        if None in literals or len(literals) > _MOST_LISTED:
+            return ""
+        # Not IN, of which Delta takes but the least and the greatest value.
+        return "(" + " OR ".join(f"{name} = {one}" for one in literals) + ")"
+    sides = zip((">=", "<="), literals, strict=True)
+    return " AND ".join(f"{name} {sign} {one}" for sign, one in sides if one is not None)
+
+
+_SUFFIXES = {"byte": "Y", "short": "S", "integer": "", "long": "L"}
+_WORDS = {"date": "DATE ", "timestamp": "TIMESTAMP ", "timestamp_ntz": "TIMESTAMP_NTZ ", "string": ""}
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?")
+
+
+def _suffix(field: Field) -> str | None:
+    match field.type:
+        case Decimal():
+            return "BD"
+        case Simple(name):
+            return _SUFFIXES.get(name, _WORDS.get(name))
+        case _:
+            return None
+
+
+def _literal(field: Field, value: str) -> str | None:
+    """The value, that Spark gave as a text, as a literal of the column's own type; None where none is certain."""
+    mark = _suffix(field)
+    if mark is None or len(value) > _LONGEST:
+        return None
+    match field.type:
+        case Simple("string"):
+            # What looks like a variable would be put in its place before the statement is read.
+            return text(value) if value.isprintable() and "$" not in value else None
+        case Simple(name) if name in _WORDS:
+            return f"{mark}'{value}'" if _MOMENT.fullmatch(value) else None
+        case _:
+            return f"{value}{mark}"

@@ -1,0 +1,171 @@
+"""What is staged and what is stored agree on one schema before a row moves, and nothing is lost by it.
+
+New columns are appended, columns the source dropped are kept, a type is only ever exchanged for one that holds every
+value of both. Anything else is refused, unless a person has accepted it: then the column becomes text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from hakiri.errors import SchemaIncompatible
+from hakiri.model.accepted_types import accepted_types
+from hakiri.model.types import Array, Decimal, Field, Map, Simple, Struct, Type, plain_type, sql_type
+from hakiri.model.widening import wider
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A stored column, or a field within one, that becomes wider; it has no parts itself."""
+
+    path: tuple[str, ...]
+    """From the column inwards: `lines`, `element`, `price`."""
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The schema a landing writes, and what has to happen to the table's own for it."""
+
+    schema: Struct
+    """Every stored column in its place, then the new ones."""
+    widened: tuple[Field, ...] = ()
+    """Stored columns that have to become wider first, with their new types."""
+    leaves: tuple[Leaf, ...] = ()
+    """The same, as Delta widens them without a rewrite: each part by its own path."""
+    changes_table: bool = False
+    """Whether readers will find another schema than before, at any depth."""
+    texts: frozenset[str] = frozenset()
+    """Columns that are text because their types were accepted, whatever they were staged as."""
+
+    @property
+    def is_widening(self) -> bool:
+        """Whether every stored column that changes does so in a way that Delta calls widening."""
+        return not any(one.name in self.texts for one in self.widened)
+
+
+def reconcile(
+    stored: Struct | None,
+    staged: Sequence[Struct],
+    *,
+    pipeline: str,
+    table: str,
+    accepted: Mapping[str, str] | None = None,
+) -> Agreement:
+    """The agreement of a table, or of none yet, with the files of a landing. Raises SchemaIncompatible.
+
+    `accepted` has columns, and for each the types that may come although the table's own does not hold them.
+    """
+    names = _Names(pipeline, table, {name.lower(): kind for name, kind in (accepted or {}).items()})
+    incoming = reduce(lambda one, other: _join_structs(one, other, names, ""), staged, Struct(()))
+    if stored is None:
+        return Agreement(incoming, texts=_texts(incoming, staged))
+    schema = _join_structs(stored, incoming, names, "")
+    wide = [
+        Field(old.name, _widened(old.type, new.type)) for old, new in zip(stored.fields, schema.fields, strict=False)
+    ]
+    return Agreement(
+        schema,
+        widened=tuple(new for old, new in zip(stored.fields, wide, strict=True) if old.type != new.type),
+        leaves=tuple(leaf for old, new in zip(stored.fields, wide, strict=True) for leaf in _leaves(old, new)),
+        changes_table=schema != stored,
+        texts=_texts(schema, [stored, *staged]),
+    )
+
+
+_TEXT = Simple("string")
+
+
+def _texts(schema: Struct, sources: Sequence[Struct]) -> frozenset[str]:
+    """No type is wider than text by itself, so what has become text was accepted."""
+    texts = [one.name for one in schema.fields if one.type == _TEXT]
+    return frozenset(
+        name for name in texts for source in sources if (own := source.find(name)) is not None and own.type != _TEXT
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    pipeline: str
+    table: str
+    accepted: Mapping[str, str]
+
+    def accept(self, column: str, stored: Type, incoming: Type) -> Simple | None:
+        """Text, where a person has accepted that the types differ, and text can hold the values of both."""
+        kinds = {sql_type(stored).lower(), sql_type(incoming).lower()}
+        is_plain = all(isinstance(one, Simple | Decimal) and one != Simple("binary") for one in (stored, incoming))
+        return _TEXT if is_plain and kinds.intersection(accepted_types(self.accepted.get(column.lower()))) else None
+
+    def refuse(self, column: str, stored: Type, incoming: Type) -> SchemaIncompatible:
+        return SchemaIncompatible(
+            pipeline=self.pipeline,
+            table=self.table,
+            column=column,
+            stored=sql_type(stored).lower(),
+            incoming=sql_type(incoming).lower(),
+        )
+
+
+def _widened(old: Type, new: Type) -> Type:
+    """The old form with the new types: what stored values become before new fields are added beside them."""
+    match old, new:
+        case Struct(), Struct():
+            pairs = zip(old.fields, new.fields, strict=False)
+            return Struct(tuple(Field(one.name, _widened(one.type, two.type), one.is_nullable) for one, two in pairs))
+        case Array(), Array():
+            return Array(_widened(old.element, new.element))
+        case Map(), Map():
+            return Map(_widened(old.key, new.key), _widened(old.value, new.value))
+        case _:
+            return new
+
+
+def _leaves(old: Field, new: Field, path: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    within = (*path, old.name)
+    match old.type, new.type:
+        case Struct(), Struct():
+            for one, two in zip(old.type.fields, new.type.fields, strict=True):
+                yield from _leaves(one, two, within)
+        case Array(), Array():
+            yield from _leaves(Field("element", old.type.element), Field("element", new.type.element), within)
+        case Map(), Map():
+            yield from _leaves(Field("key", old.type.key), Field("key", new.type.key), within)
+            yield from _leaves(Field("value", old.type.value), Field("value", new.type.value), within)
+        case _:
+            if old.type != new.type:
+                yield Leaf(within, new.type)
+
+
+def _join_structs(stored: Struct, incoming: Struct, names: _Names, path: str) -> Struct:
+    kept = []
+    for field in stored.fields:
+        other = incoming.find(field.name)
+        kind = field.type if other is None else _join(field.type, other.type, names, path + field.name)
+        kept.append(Field(field.name, kind, field.is_nullable))
+    new = [field for field in incoming.fields if stored.find(field.name) is None]
+    return Struct((*kept, *new))
+
+
+def _join(stored: Type, incoming: Type, names: _Names, path: str) -> Type:
+    match stored, incoming:
+        case Struct(), Struct():
+            return _join_structs(stored, incoming, names, f"{path}.")
+        case Array(), Array():
+            return Array(_join(stored.element, incoming.element, names, f"{path}.element"))
+        case Map(), Map():
+            key = _join(stored.key, incoming.key, names, f"{path}.key")
+            return Map(key, _join(stored.value, incoming.value, names, f"{path}.value"))
+        case _:
+            wider = stored if stored == incoming else _wider(stored, incoming) or names.accept(path, stored, incoming)
+            if wider is None:
+                raise names.refuse(path, stored, incoming)
+            return wider
+
+
+def _wider(one: Type, other: Type) -> Type | None:
+    if not (isinstance(one, Simple | Decimal) and isinstance(other, Simple | Decimal)):
+        return None
+    both = wider(sql_type(one).lower(), sql_type(other).lower())
+    return plain_type(both) if both else None

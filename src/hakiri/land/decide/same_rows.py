@@ -1,0 +1,209 @@
+"""Decide when a staged row and a stored row are the same row.
+
+Rows are compared by content. Where both were read with the same columns, their hashes are compared; otherwise the
+values of the columns that both were read with, as they land. So a column that comes or goes, a wider type or a new name
+makes no old row new. Every load mode that looks for rows that are there already asks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+
+from hakiri.land.decide.fit_columns import fitted_column
+from hakiri.land.sql import column, literal
+from hakiri.model.column_renames import outdated
+from hakiri.model.staged import HASH_COLUMN, INGESTED_COLUMN, PROVENANCE
+from hakiri.model.types import Array, Field, Map, Simple, Struct, Type
+
+MOST_SHAPES = 20
+"""How many shapes of a table are remembered; of more, the oldest become one, of the columns they share."""
+
+PART_COLUMN = "hakiri_part"
+"""The column of staged rows that tells which of a landing's `Given` they were read with."""
+
+_HASH = Field(HASH_COLUMN, Simple("string"))
+_TO_JSON = (
+    "TO_JSON(STRUCT({value}), MAP('timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
+    "'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns that a table's rows were read with from an instant on."""
+
+    columns: Struct
+    since: datetime | None = None
+    """When the first of them was read; None for the table's first rows."""
+
+    def is_like(self, other: Struct) -> bool:
+        """Whether rows of both can be compared by their hashes."""
+        return _content(self.columns) == _content(other)
+
+
+def remembered(known: Iterable[Shape], staged: Iterable[tuple[Struct, datetime | None]]) -> tuple[Shape, ...]:
+    """The shapes of a table, oldest first, once these chunks have landed, each with the instant it was read at.
+
+    A chunk that does not tell its instant adds nothing. Of the first shape no instant is kept.
+    """
+    found = [(one.since, one.columns) for one in known]
+    found += [(instant, _own(columns)) for columns, instant in staged if instant is not None]
+    found.sort(key=lambda one: (one[0] is not None, one[0]))
+    shapes: list[Shape] = []
+    for since, columns in found:
+        if not shapes:
+            shapes.append(Shape(columns))
+        elif not shapes[-1].is_like(columns):
+            shapes.append(Shape(columns, since))
+    while len(shapes) > MOST_SHAPES:
+        shared = tuple(one for one in shapes[0].columns.fields if one in shapes[1].columns.fields)
+        shapes[:2] = [Shape(Struct(shared))]
+    return tuple(shapes)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How staged rows are compared with a part of the table."""
+
+    staged: tuple[str, ...]
+    """Expressions over a staged row `s`."""
+    stored: tuple[str, ...]
+    """The same over a stored row `t`."""
+    part: str
+    """The condition that a stored row `t` is of that part."""
+
+
+def comparisons(
+    schema: Struct,
+    stored: Struct,
+    staged: Sequence[Struct],
+    shapes: Sequence[Shape],
+    renamed: Mapping[str, str],
+) -> tuple[Comparison, ...]:
+    """How rows staged with these columns are compared with a table of these shapes, the most like ones first.
+
+    A table without known shapes was read with the columns it has. `staged` and `shapes` have their columns by the names
+    they were read under; `schema` and `stored` by those they have now.
+    """
+    shapes = tuple(shapes) or (Shape(_own(stored)),)
+    if stored.find(INGESTED_COLUMN) is None:
+        shapes = (Shape(Struct(tuple(one for one in shapes[0].columns.fields if _is_in_all(one, shapes)))),)
+    by_columns: dict[tuple[Field, ...], list[str]] = {}
+    for shape, part in zip(shapes, _parts(shapes), strict=True):
+        compared = _compared(schema, stored, shape, staged, renamed)
+        if compared:
+            by_columns.setdefault(compared, []).append(part)
+    likest = sorted(by_columns.items(), key=lambda one: (one[0] != (_HASH,), -len(one[0])))
+    return tuple(
+        Comparison(
+            tuple(_comparable(column(one.name, of="s"), one.type) for one in compared),
+            tuple(_comparable(fitted_column(stored, one, of="t"), one.type) for one in compared),
+            "TRUE" if len(parts) == len(shapes) else f"({' OR '.join(parts)})",
+        )
+        for compared, parts in likest
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Which of a landing's columns its staged rows were read with; rows of one part were read with the same ones."""
+
+    parts: tuple[frozenset[str], ...]
+
+    @property
+    def is_mixed(self) -> bool:
+        return len(set(self.parts)) > 1
+
+    def condition(self, name: str) -> str:
+        """The condition that a staged row `s` was read with the column."""
+        having = [str(place) for place, names in enumerate(self.parts) if name.lower() in names]
+        if len(having) == len(self.parts):
+            return "TRUE"
+        return f"{column(PART_COLUMN, of='s')} IN ({', '.join(having)})" if having else "FALSE"
+
+
+def given_by(columns: Struct) -> frozenset[str]:
+    """The names of columns that rows were read with, as `Given` has them."""
+    return frozenset(name.lower() for name in columns.names)
+
+
+def is_stored_alike(schema: Struct, stored: Struct, given: Given) -> str:
+    """The condition that a stored row `t` has every value that the staged row `s` with its key was read with."""
+    found = ((one, given.condition(one.name)) for one in schema.fields if one.name not in PROVENANCE)
+    alike = [
+        _alike(stored, one) if condition == "TRUE" else f"(NOT {condition} OR {_alike(stored, one)})"
+        for one, condition in found
+        if condition != "FALSE"
+    ]
+    return " AND ".join(alike) or "TRUE"
+
+
+def is_read_alike(stored: Struct, given: Given, staged: Iterable[Struct]) -> bool:
+    """Whether the hashes of stored and staged rows tell all there is to tell: they have the same columns."""
+    return not given.is_mixed and all(Shape(_own(stored)).is_like(one) for one in staged)
+
+
+def _alike(stored: Struct, field: Field) -> str:
+    ours = column(field.name, of="s")
+    if stored.find(field.name) is None:
+        return f"{ours} IS NULL"
+    return f"{_comparable(fitted_column(stored, field, of='t'), field.type)} <=> {_comparable(ours, field.type)}"
+
+
+def _compared(
+    schema: Struct, stored: Struct, shape: Shape, staged: Sequence[Struct], renamed: Mapping[str, str]
+) -> tuple[Field, ...]:
+    """The columns that rows of the shape and all staged ones have; the hash alone where those are all they have."""
+    if stored.find(HASH_COLUMN) is not None and all(shape.is_like(one) for one in staged):
+        return (_HASH,)
+    sides = [one.renamed(outdated(one.names, renamed)) for one in (shape.columns, *staged)]
+    return tuple(
+        one
+        for one in schema.fields
+        if one.name not in PROVENANCE
+        and stored.find(one.name) is not None
+        and all(side.find(one.name) is not None for side in sides)
+    )
+
+
+def _parts(shapes: Sequence[Shape]) -> list[str]:
+    """For each shape, the condition that a stored row was read with it."""
+    if len(shapes) == 1:
+        return ["TRUE"]
+    read = column(INGESTED_COLUMN, of="t")
+    edges = [literal(one.since) for one in shapes if one.since is not None]
+    within = [f"({read} >= {low} AND {read} < {high})" for low, high in pairwise(edges)]
+    return [f"({read} IS NULL OR {read} < {edges[0]})", *within, f"{read} >= {edges[-1]}"]
+
+
+def _is_in_all(field: Field, shapes: Sequence[Shape]) -> bool:
+    return all(shape.columns.find(field.name) is not None for shape in shapes)
+
+
+def _comparable(value: str, kind: Type) -> str:
+    """The value in a form that SQL compares and groups by: of maps it does neither."""
+    return _TO_JSON.format(value=value) if _has_map(kind) else value
+
+
+def _has_map(kind: Type) -> bool:
+    match kind:
+        case Map():
+            return True
+        case Array():
+            return _has_map(kind.element)
+        case Struct():
+            return any(_has_map(one.type) for one in kind.fields)
+        case _:
+            return False
+
+
+def _own(columns: Struct) -> Struct:
+    """The columns without those that every landed row has besides."""
+    return Struct(tuple(one for one in columns.fields if one.name not in PROVENANCE))
+
+
+def _content(columns: Struct) -> frozenset[Field]:
+    return frozenset(replace(one, is_nullable=True) for one in _own(columns).fields)

@@ -1,0 +1,49 @@
+"""What Spark means by a failure is read from its text, because a conflict may come as any class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from hakiri.errors import HakiriError, NotWritable, SessionLost
+from hakiri.model.disk_full import FULL, is_full
+from hakiri.model.session import first_line, has_ended
+
+_WAITED = "Exception thrown in awaitResult"
+"""Says that something else went wrong, which comes last."""
+_NO_TABLE = (
+    *("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND"),
+    "TABLE_OR_VIEW_NOT_FOUND",  # of a catalog
+)
+_CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "delta.exceptions.Concurrent")
+
+
+@contextmanager
+def translating(
+    conflict: Callable[[], HakiriError], failure: Callable[[str], HakiriError], *, table: str
+) -> Iterator[None]:
+    """Whatever Spark raises, as one of these: another writer was faster, or what it says in one short line.
+
+    A session that is lost and a disk that is full are told as what they are.
+    """
+    try:
+        yield
+    except HakiriError:
+        raise
+    except Exception as error:
+        said = str(error)
+        reason = first_line(said.rpartition("Caused by: ")[2] if _WAITED in said else said)
+        if any(mark in said for mark in _CONFLICTS):
+            raise conflict() from error
+        if has_ended(error):
+            raise SessionLost(reason=reason) from error
+        if is_full(error):
+            raise NotWritable(folder=f"the place of `{table}`", reason=FULL) from error
+        if type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
+            raise failure(reason) from error
+        raise
+
+
+def is_missing_table(error: Exception) -> bool:
+    """Whether Spark says that there is no such table."""
+    return any(mark in str(error) for mark in _NO_TABLE)

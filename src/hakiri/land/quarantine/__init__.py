@@ -1,0 +1,1 @@
+"""Land quarantined rows and count them by rule."""

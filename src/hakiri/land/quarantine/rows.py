@@ -1,0 +1,75 @@
+"""Quarantined rows are kept as surely as the others are landed: once, in a table of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hakiri.land.lander import Landed, land
+from hakiri.land.layout import BARE
+from hakiri.land.recipe import LandRequest
+from hakiri.land.staged.files import reading
+from hakiri.land.staged.sample import files_at
+from hakiri.land.target import Target, quarantine_of
+from hakiri.model.chunk import TableKey
+from hakiri.model.staged import StagedChunk, StagedFile, Tally
+from hakiri.spec.load import LoadMode
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def land_quarantine(
+    request: LandRequest, spark: Callable[[], SparkSession], *, target: Target | None = None
+) -> Landed | None:
+    """The quarantined rows of the landing are in their table; None when there are none.
+
+    It has a sequence of numbers of its own, in which landings without such rows leave a gap. A repeat changes
+    nothing, so it comes before the landing itself: whatever is landed, its quarantined rows are kept already.
+    """
+    chunks = tuple(_quarantined(request, chunk) for chunk in request.chunks if chunk.quarantine)
+    if not chunks:
+        return None
+    table = request.landing.table
+    return land(
+        replace(
+            request,
+            # No table of a manifest has such a name, so nobody else counts under it.
+            landing=replace(request.landing, table=TableKey(table.pipeline, f"{table.table}/quarantine")),
+            target=quarantine_of(request.target, target),
+            chunks=chunks,
+            mode=LoadMode.APPEND,
+            mirror=None,
+            carried=None,
+            removes_overlap=False,
+            is_sparse=True,
+            is_strict=False,
+            renamed={},
+            layout=BARE,
+            comment=f"Rows of {table.table} that were not landed, and why",
+        ),
+        spark,
+    )
+
+
+def _quarantined(request: LandRequest, chunk: StagedChunk) -> StagedChunk:
+    """The quarantine files as a chunk: a landing that may hold rows of many kinds takes them as they are."""
+    rows = sum(file.rows for file in chunk.quarantine)
+    schemas = [_schema(request, file) for file in chunk.quarantine]
+    return replace(
+        chunk,
+        schema=pa.unify_schemas(schemas, promote_options="permissive"),
+        files=chunk.quarantine,
+        quarantine=(),
+        tally=Tally(read=rows, staged=rows),
+    )
+
+
+def _schema(request: LandRequest, file: StagedFile) -> pa.Schema:
+    files, folder = files_at(request.root)
+    with reading(request.landing.table.table, file):
+        return pq.read_schema(f"{folder}/{file.path}", filesystem=files)

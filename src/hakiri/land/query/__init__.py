@@ -1,0 +1,1 @@
+"""Answer SQL over landed tables and views."""

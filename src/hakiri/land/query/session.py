@@ -1,0 +1,85 @@
+"""A table or a view that was laid out here answers under its name, without a JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from hakiri.errors import TableNotLanded, TableUnreadable
+from hakiri.model.view import View
+
+READABLE = frozenset({"timestampNtz", "columnMapping", "deletionVectors", "v2Checkpoint", "vacuumProtocolCheck"})
+"""The features of a table that the reader has been seen to read right."""
+
+CREATE = "CREATE VIEW {view} AS {query}"
+COLUMNS = "SELECT * FROM {name} LIMIT 0"
+
+_MAX_REASON = 500
+
+
+class QuerySession:
+    """What a question is asked of; tables are opened when they are laid out, and once."""
+
+    def __init__(self, tables: Mapping[str, str]) -> None:
+        """`tables` are paths or addresses by name."""
+        self._tables = tables
+        self._builder = QueryBuilder()
+        self._laid_out: dict[str, tuple[str, ...]] = {}
+
+    def lay_out(self, names: Iterable[str]) -> None:
+        """Open these tables. A repeat keeps those that are open. Raises TableNotLanded or TableUnreadable."""
+        for name in names:
+            if name not in self._laid_out:
+                table = open_table(name, self._tables[name])
+                self._builder.register(quoted(name), table)
+                self._laid_out[name] = tuple(field.name for field in table.schema().fields)
+
+    def lay_out_view(self, view: View) -> None:
+        """Let the view answer under its name; the views that it reads have to be laid out already.
+
+        Raises ValueError, in one line, where it does not go with what it reads; TableNotLanded or TableUnreadable.
+        """
+        from hakiri.land.views.translate import translate  # the parser takes a while to load
+        from hakiri.spec.view import over
+
+        self.lay_out(read for read in view.reads if read not in self._laid_out)
+        text = over(view, {read: f"`{read}`" for read in view.reads})
+        query = translate(text, [column for read in view.reads for column in self._laid_out[read]])
+        try:
+            self.execute(CREATE.format(view=quoted(view.name), query=query))
+            columns = self.execute(COLUMNS.format(name=quoted(view.name))).schema.names
+        except DeltaError as error:
+            raise ValueError(reason_of(error)) from error
+        self._laid_out[view.name] = tuple(columns)
+
+    def execute(self, sql: str) -> pa.RecordBatchReader:
+        """What the engine answers. Raises DeltaError."""
+        return pa.RecordBatchReader.from_stream(self._builder.execute(sql))
+
+
+def open_table(name: str, path: str) -> DeltaTable:
+    """The table, if every feature of it is read right. Raises TableNotLanded or TableUnreadable."""
+    try:
+        table = DeltaTable(path)
+        protocol = table.protocol()
+    except TableNotFoundError as error:
+        raise TableNotLanded(table=name) from error
+    except (DeltaError, OSError) as error:
+        raise TableUnreadable(table=name, reason=reason_of(error)) from error
+    if strange := sorted(set(protocol.reader_features or ()) - READABLE):
+        raise TableUnreadable(table=name, reason=f"it uses {', '.join(strange)}")
+    return table
+
+
+def reason_of(error: Exception) -> str:
+    """What the engine says, in one short line."""
+    return " ".join(str(error).split())[:_MAX_REASON]
+
+
+def quoted(name: str) -> str:
+    """The name as an identifier of the engine, whatever dots are in it."""
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'

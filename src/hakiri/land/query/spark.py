@@ -1,0 +1,129 @@
+"""Tables and views of a catalog answer SQL through the session that knows them, and nothing else is asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hakiri.errors import QueryError, QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
+from hakiri.land.delta.spark_errors import translating
+from hakiri.land.delta.spark_session import isolated_session, takes
+from hakiri.land.query.fetch import fetch
+from hakiri.land.query.parse import BACKTICKS, understand
+from hakiri.land.query.rust import rows_of, write_stream
+from hakiri.land.sql import DETAIL
+from hakiri.land.target import Target, sql_name
+from hakiri.model.query_result import QueryResult, Value
+from hakiri.model.staged import PROVENANCE
+from hakiri.model.view import View
+from hakiri.spec.select import Select, read_select
+from hakiri.spec.validation_errors import guess
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SUBSTITUTE = "spark.sql.variable.substitute"
+VARIABLE = "${"
+TOO_LARGE = 4
+"""A table of which so many times the bound is stored is not fetched at all: hardly all of that is provenance."""
+
+
+def ask(
+    sql: str,
+    tables: Mapping[str, Target],
+    views: Callable[[], Mapping[str, View | None]],
+    *,
+    target: Callable[[str], Target],
+    spark: Callable[[], SparkSession],
+    most_rows: int | None = None,
+) -> QueryResult:
+    """The answer to one SELECT of Spark's SQL over tables by name, and over views, whose place `target` tells.
+
+    Of more than `most_rows` rows no more are fetched. The session is asked for once the question is understood.
+    `views` are asked for only where the question names something that is no table; None is a view that was not made
+    yet. Raises QueryRefused, QueryFailed, UnknownTable, TableNotLanded, and what opening a session raises; the
+    answer's rows may raise QueryFailed or SessionLost. A repeat asks again.
+    """
+    defined: Mapping[str, View | None] = views() if understand(sql, tables, mark=BACKTICKS).strangers else {}
+    select = _read(understand(sql, {**defined, **tables}, mark=BACKTICKS).sql)
+    places = {**{name: target(name) for name in defined}, **tables}
+    session = isolated_session(spark())
+    _require_there(session, select.tables, places, [name for name, view in defined.items() if view is None])
+    statement = select.over({name: sql_name(places[name]) for name in select.tables})
+    _require_literal(session, statement)
+    with _translated(QueryRefused):
+        frame = session.sql(statement)
+        columns = tuple(frame.columns)
+    return QueryResult(columns, _rows(frame if most_rows is None else frame.limit(most_rows)))
+
+
+def stream_of(
+    name: str, tables: Mapping[str, Target], spark: Callable[[], SparkSession], *, most_bytes: int
+) -> bytes | None:
+    """A whole table as an Arrow stream, without its provenance; None where that is larger, or far more is stored.
+
+    Raises UnknownTable, TableNotLanded, TableUnreadable, and what opening a session raises. A repeat reads it as it is
+    then.
+    """
+    if name not in tables:
+        raise UnknownTable(table=name, known=tuple(sorted(tables)), guess=guess(name, tables))
+    session, stored = isolated_session(spark()), sql_name(tables[name])
+    _require_there(session, [name], tables, [])
+    with _translated(partial(TableUnreadable, table=name)):
+        # Stored compressed, and with the provenance: only the rows themselves say how large they are.
+        if session.sql(DETAIL.format(table=stored)).collect()[0]["sizeInBytes"] > TOO_LARGE * most_bytes:
+            return None
+        schema, batches = fetch(session.table(stored).drop(*PROVENANCE))
+        return write_stream(batches, schema, most_bytes=most_bytes)
+
+
+def _read(sql: str) -> Select:
+    try:
+        return read_select(sql)
+    except ValueError as wrong:
+        raise QueryRefused(reason=str(wrong)) from wrong
+
+
+def _require_literal(session: SparkSession, statement: str) -> None:
+    """Return if the statement is carried out as it is written. Raises QueryRefused.
+
+    Spark would put settings, and its server's environment, into the text after it was checked.
+    """
+    if VARIABLE in statement and not takes(session, SUBSTITUTE, "false"):
+        reason = f"this compute would put a setting, or a value of its environment, in the place of `{VARIABLE}...}}`"
+        raise QueryRefused(reason=f"{reason}; as a text, write `concat('$', '{{...}}')`")
+
+
+def _require_there(
+    session: SparkSession, names: Iterable[str], places: Mapping[str, Target], unmade: Iterable[str]
+) -> None:
+    """Return if each of these can be read. Raises UnknownTable or TableNotLanded."""
+
+    def is_there(name: str) -> bool:
+        with _translated(QueryFailed):
+            return name not in unmade and bool(session.catalog.tableExists(sql_name(places[name])))
+
+    for name in names:
+        if name not in places:
+            known = tuple(sorted(filter(is_there, places)))
+            raise UnknownTable(table=name, known=known, guess=guess(name, places))
+        if not is_there(name):
+            raise TableNotLanded(table=name)
+
+
+def _rows(frame: DataFrame) -> Iterator[tuple[Value, ...]]:
+    with _translated(QueryFailed):
+        _schema, batches = fetch(frame)
+        for batch in batches:
+            yield from rows_of(batch)
+
+
+def _translated(failure: Callable[..., QueryError]) -> AbstractContextManager[None]:
+    """Whatever Spark raises, as this error, or as what became of the session."""
+    return translating(
+        lambda: QueryFailed(reason="others were changing what it reads; ask again"),
+        lambda reason: failure(reason=reason),
+        table="the answer",
+    )

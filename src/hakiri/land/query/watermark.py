@@ -1,0 +1,151 @@
+"""The greatest value of a column is what the table holds, whichever engine can read it; no value is not a value.
+
+NaN would be greater than any number to come, and infinity is; from 2**53 on a double skips whole numbers. None of them
+can be a watermark, and all count as no value, as they do for a cursor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import QueryBuilder
+from deltalake.exceptions import DeltaError
+
+from hakiri.errors import TableNotLanded, TableUnreadable, WatermarkMissing
+from hakiri.land.delta.spark_errors import is_missing_table, translating
+from hakiri.land.delta.spark_session import isolated_session
+from hakiri.land.query.session import open_table
+from hakiri.land.sql import column
+from hakiri.land.staged.files import reading
+from hakiri.land.staged.sample import files_at
+from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
+from hakiri.model.cursor import EXACT_REAL
+from hakiri.model.key import KeyValue
+from hakiri.model.staged import StagedFile
+from hakiri.model.types import Field, Struct, Type, from_delta, is_real
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GREATEST = "SELECT MAX({mark}) AS greatest FROM {table} AS t"
+
+ANY_ROW = "SELECT 1 FROM {table} LIMIT 1"
+
+_FINITE = f"CASE WHEN ABS({{value}}) <= CAST({EXACT_REAL} AS DOUBLE) THEN {{value}} END"
+
+
+def greatest_value(
+    name: str, target: Target, wanted: str, spark: Callable[[], SparkSession] | None, *, before: str | None = None
+) -> KeyValue | None:
+    """The greatest value of the column; None where there is no table, or no value in it. A repeat looks again.
+
+    `before` is what the column was called, where the table may still know it by that name.
+
+    The session is asked for only where delta-rs cannot read the table; without one that is TableUnreadable. Raises
+    WatermarkMissing where the table has rows and no such column.
+    """
+    try:
+        return _by_delta(name, target, (wanted, before))
+    except TableNotLanded:
+        return None
+    except TableUnreadable as unreadable:
+        if spark is None:
+            raise
+        return _by_spark(name, spark(), target, (wanted, before), unreadable)
+
+
+def mark(value: str, kind: Type) -> str:
+    """What of the value counts, as SQL that Spark and delta-rs understand alike."""
+    return _FINITE.format(value=value) if is_real(kind) else value
+
+
+def unmarked(value: str, kind: Type) -> str:
+    """That a row has no value that counts."""
+    return f"{mark(value, kind)} IS NULL"
+
+
+def count_unmarked(table: str, root: str, files: Iterable[StagedFile], wanted: str) -> int:
+    """How many rows of the staged files have no value that counts. Raises StagedFileUnfit."""
+    system, folder = files_at(root)
+    return sum(_count(table, system, folder, file, wanted) for file in files if file.rows)
+
+
+def _count(table: str, system: Any, folder: str, file: StagedFile, wanted: str) -> int:
+    with reading(table, file):
+        found = pq.ParquetFile(f"{folder}/{file.path}", filesystem=system)
+        if wanted not in found.schema_arrow.names:
+            return file.rows
+        groups = range(found.num_row_groups)
+        return sum(_empty(found.read_row_group(group, columns=[wanted]).column(0)) for group in groups)
+
+
+def _empty(values: pa.ChunkedArray) -> int:
+    counted = pc.less_equal(pc.abs(values), EXACT_REAL) if pa.types.is_floating(values.type) else pc.is_valid(values)
+    return len(values) - (pc.sum(counted).as_py() or 0)
+
+
+def _by_delta(name: str, target: Target, names: tuple[str, str | None]) -> KeyValue | None:
+    if isinstance(target, NamedTarget):
+        raise TableUnreadable(table=name, reason="it is a table of a catalog")
+    table = open_table(name, target.path)
+    field = _find(from_delta(json.loads(table.schema().to_json())), names)
+    builder = QueryBuilder().register("t", table)
+    try:
+        if field is None:
+            _require_empty(name, names[0], bool(pa.table(builder.execute(ANY_ROW.format(table="t")).read_all())))
+            return None
+        quoted = '"' + field.name.replace('"', '""') + '"'
+        found = pa.table(builder.execute(GREATEST.format(mark=mark(quoted, field.type), table="t")).read_all())
+    except DeltaError as error:
+        raise TableUnreadable(table=name, reason=" ".join(str(error).split())[:300]) from error
+    return _value(found)
+
+
+def _by_spark(
+    name: str, spark: SparkSession, target: Target, names: tuple[str, str | None], unreadable: TableUnreadable
+) -> KeyValue | None:
+    def failure(reason: str) -> TableUnreadable:
+        return TableUnreadable(table=name, reason=reason)
+
+    with translating(lambda: unreadable, failure, table=name):
+        session, table = isolated_session(spark), sql_name(target)
+        stored = _stored(session, target)
+        if stored is None:
+            return None
+        field = _find(stored, names)
+        if field is None:
+            _require_empty(name, names[0], bool(session.sql(ANY_ROW.format(table=table)).collect()))
+            return None
+        marked = mark(column(field.name), field.type)
+        return _value(session.sql(GREATEST.format(mark=marked, table=table)).toArrow())
+
+
+def _find(stored: Struct, names: tuple[str, str | None]) -> Field | None:
+    return next((field for name in names if name and (field := stored.find(name))), None)
+
+
+def _stored(session: SparkSession, target: Target) -> Struct | None:
+    if isinstance(target, NamedTarget) and not session.catalog.tableExists(sql_name(target)):
+        return None
+    try:
+        return from_delta(json.loads(session.table(sql_name(target)).schema.json()))
+    except Exception as error:
+        if isinstance(target, PathTarget) and is_missing_table(error):
+            return None
+        raise
+
+
+def _require_empty(name: str, wanted: str, has_rows: bool) -> None:
+    if has_rows:
+        raise WatermarkMissing(table=name, column=wanted)
+
+
+def _value(found: pa.Table) -> KeyValue | None:
+    value: Any = found.column("greatest")[0].as_py()
+    return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value

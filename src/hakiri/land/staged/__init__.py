@@ -1,0 +1,1 @@
+"""Read staged Parquet files: types, key counts, statistics and samples."""

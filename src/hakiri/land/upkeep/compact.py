@@ -1,0 +1,128 @@
+"""Many small files of a table become few, in a commit that changes no row and that no query is misled by.
+
+On a path by delta-rs, whose commit is never put over another's: Spark's log store on a local disk may do that to a
+landing. Its own commit may be lost to a landing by Spark, which harms nobody, unless a checkpoint was made of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import ColumnProperties, CommitProperties, DeltaTable, WriterProperties
+from deltalake.exceptions import CommitFailedError, DeltaError
+
+from hakiri.errors import UpkeepFailed
+from hakiri.land.decide.adoptable import MANY_FILES, SMALL_BYTES
+from hakiri.land.delta.durable import make_durable
+from hakiri.land.delta.rust import features_of
+from hakiri.land.query.session import reason_of
+from hakiri.land.target import PathTarget
+from hakiri.model.types import Decimal, Simple, Struct, Type, from_delta
+
+TARGET_BYTES = 128 * 1024 * 1024
+
+COMPACTED = frozenset({"appendOnly", "changeDataFeed", "checkConstraints", "invariants", "timestampNtz"})
+"""The features of a table that delta-rs has been seen to rewrite right."""
+
+WRITTEN_MEANWHILE = "not optimized: others wrote to it meanwhile"
+
+CHECKPOINT_DUE = "not optimized: its next version gets a checkpoint, so it is optimized after the next landing"
+
+_CHECKPOINT_EVERY = 100
+"""As delta-rs has it for tables that do not say."""
+_EXACT_DIGITS = 15
+"""delta-rs tells the bounds of a decimal as a float, which is exact up to here."""
+_KEPT, _NONE = ColumnProperties(statistics_enabled="CHUNK"), ColumnProperties(statistics_enabled="NONE")
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """How many files a table had, and how many hold its rows now."""
+
+    before: int
+    after: int
+    left: str = ""
+    """Why it was left as it is, although it has many small files."""
+
+
+def compact(name: str, path: str, *, held: str = "") -> Compacted:
+    """Write small files anew as few large ones, where there are many. A repeat finds few, and does nothing.
+
+    What others commit meanwhile stands; where it meets these files, they are left. With a reason to hold back, nothing
+    is written. Raises UpkeepFailed.
+    """
+    try:
+        table = DeltaTable(path)
+        files = pa.table(table.get_add_actions(flatten=True))
+        if not _is_worth_it(files):
+            return Compacted(files.num_rows, files.num_rows)
+        if left := _strange(table) or _due(table) or held:
+            return Compacted(files.num_rows, files.num_rows, left)
+        return Compacted(files.num_rows, _rewrite(table, path))
+    except CommitFailedError:
+        return Compacted(files.num_rows, files.num_rows, WRITTEN_MEANWHILE)
+    except (DeltaError, OSError) as error:
+        raise UpkeepFailed(table=name, doing="optimize", reason=reason_of(error)) from error
+
+
+def _strange(table: DeltaTable) -> str:
+    found = sorted(features_of(table) - COMPACTED)
+    return f"not optimized: it uses {', '.join(found)}, so let a post-hook OPTIMIZE it" if found else ""
+
+
+def _due(table: DeltaTable) -> str:
+    """delta-rs makes a checkpoint of every so many versions, also of a rewrite, and whatever it is told."""
+    every = int(table.metadata().configuration.get("delta.checkpointInterval", _CHECKPOINT_EVERY))
+    return CHECKPOINT_DUE if (table.version() + 2) % every == 0 else ""
+
+
+def _is_worth_it(files: pa.Table) -> bool:
+    """Whether a partition, or a table without any, has many small files."""
+    parts = [column for column in files.column_names if column.startswith("partition")]
+    small = files.filter(pc.less(files.column("size_bytes"), SMALL_BYTES)).select(parts)
+    found = Counter(str(one) for one in small.to_pylist()) if parts else Counter({"": small.num_rows})
+    return max(found.values(), default=0) > MANY_FILES
+
+
+def _rewrite(table: DeltaTable, path: str) -> int:
+    before = table.version()
+    table.optimize.compact(
+        target_size=TARGET_BYTES,
+        writer_properties=_properties(table),
+        commit_properties=CommitProperties(max_commit_retries=0),
+    )
+    now = DeltaTable(path)
+    make_durable(PathTarget(path), now.version(), since=before)
+    return len(now.file_uris())
+
+
+def _properties(table: DeltaTable) -> WriterProperties:
+    """Bounds for columns of which delta-rs tells right ones, and none for the others.
+
+    A float's do not count NaN, which Spark holds to be the greatest of all; those of long decimals are rounded.
+    """
+    schema = from_delta(json.loads(table.schema().to_json()))
+    return WriterProperties(
+        compression="ZSTD",
+        default_column_properties=_NONE,
+        column_properties=dict.fromkeys(_bounded(schema), _KEPT),
+    )
+
+
+def _bounded(schema: Struct) -> Iterator[str]:
+    return (field.name for field in schema.fields if _is_bounded(field.type))
+
+
+def _is_bounded(kind: Type) -> bool:
+    match kind:
+        case Decimal():
+            return kind.precision <= _EXACT_DIGITS
+        case Simple():
+            return kind.name not in ("float", "double", "binary")
+        case _:
+            return False

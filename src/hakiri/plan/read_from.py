@@ -1,0 +1,171 @@
+"""A read is closed at the bottom, at the last cursor less the lag, so ties and late commits are read and not lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+from hakiri.errors import (
+    CursorColumnChanged,
+    CursorColumnMissing,
+    CursorUnordered,
+    CursorUnreadable,
+    UnfitForCursor,
+    WatermarkUnfit,
+)
+from hakiri.model.chunk import TableKey
+from hakiri.model.cursor import CursorColumn, CursorType, shown
+from hakiri.model.key import KeyValue
+from hakiri.plan.facts import PipelineFacts, TableFacts
+from hakiri.plan.modes import cursor_of_table, watermark_of
+from hakiri.plan.reading import cursor_from_text
+from hakiri.spec.validation_errors import guess
+
+
+def floor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
+    """Where the next read of the table starts, and so where its survey looks from; None is the very beginning.
+
+    Raises CursorColumnMissing, UnfitForCursor and CursorUnreadable.
+    """
+    start = _start(pipeline, table)
+    if table.is_full_refresh or pipeline.is_replacing(table):
+        return start
+    last = cursor_of(pipeline, table)
+    if last is None:
+        return start
+    lowered = _lowered(last, lag_of(pipeline, table))
+    # Only what `start_from` can be is ordered here as it is at the source.
+    return max(lowered, start) if start is not None and type(lowered) is type(start) else lowered
+
+
+def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
+    """Where the last read came to: the cursor the catalog has, or what the table holds where that decides.
+
+    Raises WatermarkUnfit, CursorColumnChanged, and CursorUnreadable where the column has become one of another type.
+    """
+    if watermark_of(pipeline.spec, table.spec, pipeline.cursor_kind) is not None:
+        value, before = _watermark(pipeline, table), None
+    elif table.cursor is None:
+        return None
+    else:
+        stored = cursor_from_text(TableKey(pipeline.spec.id, table.spec.name), table.cursor.value)
+        value, before = (stored.value, stored.column) if stored else (None, None)
+    now = described_cursor(pipeline, table)
+    if value is None or now is None:
+        return value
+    if before is not None and before.name not in (now.name, table.spec.renamed.get(now.name)):
+        raise CursorColumnChanged(
+            pipeline=pipeline.spec.id, table=table.spec.name, before=before.name, after=now.name, value=shown(value)
+        )
+    if CursorType.of(now.type).holds(value):
+        return value
+    was = before.type if before else f"a {type(value).__name__}"
+    reason = f"({shown(value)}) is {was}, and `{now.name}` is {now.type} now"
+    raise CursorUnreadable(pipeline=pipeline.spec.id, table=table.spec.name, reason=reason)
+
+
+def cursor_column(pipeline: PipelineFacts, table: TableFacts) -> str | None:
+    """The column that tells what is new; None where there is none, or where progress is not a column at all.
+
+    Raises CursorColumnMissing, and CursorUnordered where its order at the source is not that of what lands.
+    """
+    column = cursor_of_table(pipeline.spec, table.spec, pipeline.cursor_kind)
+    names = tuple(one.name for one in table.columns)
+    if column is not None and column not in names:
+        raise CursorColumnMissing(
+            pipeline=pipeline.spec.id, table=table.spec.name, column=column, known=names, guess=guess(column, names)
+        )
+    if column is not None and table.unordered and not pipeline.is_replacing(table):
+        raise CursorUnordered(pipeline=pipeline.spec.id, table=table.spec.name, column=column, reason=table.unordered)
+    return column
+
+
+def described_cursor(pipeline: PipelineFacts, table: TableFacts) -> CursorColumn | None:
+    """The same column with the type that its source describes. Raises what `cursor_column` raises."""
+    column = cursor_column(pipeline, table)
+    return None if column is None else CursorColumn(column, _type_of(table, column))
+
+
+def type_of_cursor(pipeline: PipelineFacts, table: TableFacts) -> CursorType | None:
+    """The line the cursor's values lie on; None without a cursor column."""
+    column = cursor_column(pipeline, table)
+    return None if column is None else CursorType.of(_type_of(table, column))
+
+
+def lag_of(pipeline: PipelineFacts, table: TableFacts) -> timedelta:
+    """How far the next read goes back behind the cursor. Raises UnfitForCursor where the cursor is no time."""
+    incremental = pipeline.incremental(table)
+    line = type_of_cursor(pipeline, table)
+    if incremental is None or line is None or not incremental.lag:
+        return timedelta()
+    if not line.is_time:
+        raise _unfit(pipeline, table, "incremental.lag", "a length of time")
+    return incremental.lag
+
+
+def _watermark(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
+    """The table's watermark, as far as a source can be asked from it on.
+
+    A text is not: its order at the source may be another than the table's, so all of it is read and judged there.
+    """
+    column = cursor_column(pipeline, table) or ""
+    kind = _type_of(table, column)
+    if type_of_cursor(pipeline, table) is CursorType.OTHER and kind != "string":
+        reason = f"it is {kind}, which has no order that the source and the table share"
+        raise WatermarkUnfit(pipeline=pipeline.spec.id, table=table.spec.name, column=column, reason=reason)
+    return None if kind == "string" else table.watermark
+
+
+def _start(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
+    start = pipeline.spec.backfill.start_from
+    line = type_of_cursor(pipeline, table)
+    if start is None or line is None:
+        return None
+    if isinstance(start, datetime):
+        if line not in _INSTANT_TO:
+            raise _unfit(pipeline, table, "backfill.start_from", "a time")
+        return _INSTANT_TO[line](start)
+    if line not in _NUMBER_TO:
+        raise _unfit(pipeline, table, "backfill.start_from", "a number")
+    return _NUMBER_TO[line](start)
+
+
+def _lowered(value: KeyValue, lag: timedelta) -> KeyValue:
+    if not lag:
+        return value
+    try:
+        if isinstance(value, datetime):
+            return value - lag
+        # A day is the smallest step back a date can take.
+        return value - timedelta(days=-(-lag // timedelta(days=1))) if isinstance(value, date) else value
+    except OverflowError:
+        return datetime.min.replace(tzinfo=value.tzinfo) if isinstance(value, datetime) else date.min
+
+
+def _unfit(pipeline: PipelineFacts, table: TableFacts, knob: str, meaning: str) -> UnfitForCursor:
+    column = cursor_column(pipeline, table) or ""
+    return UnfitForCursor(
+        pipeline=pipeline.spec.id,
+        table=table.spec.name,
+        knob=knob,
+        meaning=meaning,
+        column=column,
+        type=_type_of(table, column),
+    )
+
+
+def _type_of(table: TableFacts, column: str) -> str:
+    return next(one.type for one in table.columns if one.name == column)
+
+
+_INSTANT_TO: dict[CursorType, Callable[[datetime], KeyValue]] = {
+    CursorType.INSTANT: lambda start: start.astimezone(UTC),
+    CursorType.LOCAL_TIME: lambda start: start.astimezone(UTC).replace(tzinfo=None),
+    CursorType.DAY: lambda start: start.astimezone(UTC).date(),
+}
+_NUMBER_TO: dict[CursorType, Callable[[int], KeyValue]] = {
+    CursorType.WHOLE: int,
+    CursorType.DECIMAL: Decimal,
+    CursorType.REAL: float,
+}

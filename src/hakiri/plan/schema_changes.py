@@ -1,0 +1,187 @@
+"""What a landing would do to a table's schema is known, as data, before anything lands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible, TransformChanged
+from hakiri.model.accepted_types import accepted_types
+from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
+from hakiri.model.column_renames import doubled, outdated, present_name
+from hakiri.model.span import OneFile
+from hakiri.model.staged import PROVENANCE
+from hakiri.model.widening import opened, wider
+from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TableFacts
+from hakiri.plan.reading import from_json
+from hakiri.plan.rounds import History
+from hakiri.spec.pipeline import SchemaPolicy
+
+
+class ChangeKind(StrEnum):
+    """How a schema moved. A column renamed without a word is one that was dropped and one that was added."""
+
+    ADDED = "added"  # older rows get NULL
+    DROPPED = "dropped"  # the table keeps it and its values; new rows get NULL
+    WIDENED = "widened"
+    NARROWED = "narrowed"  # rejected, unless accepted: the table keeps the wider type
+    CHANGED = "changed"  # rejected, unless accepted: neither type holds the other's values, so it becomes text
+    RENAMED = "renamed"  # as declared; rejected where both names are there
+    RESHAPED = "reshaped"  # by another transform; rejected where landed rows would no longer be known again
+    REKEYED = "rekeyed"  # rejected, unless every row is read anew
+
+
+APPLIED = frozenset({ChangeKind.ADDED, ChangeKind.DROPPED, ChangeKind.WIDENED})
+ACCEPTABLE = frozenset({ChangeKind.NARROWED, ChangeKind.CHANGED})
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """One change, with the types before and after; for a key, its columns."""
+
+    kind: ChangeKind
+    column: str
+    before: str | None
+    after: str | None
+    is_applied: bool
+
+
+def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChange, ...]:
+    """What would change, columns in the order of what would land. Under a strict policy nothing is applied."""
+    if table.landed_columns is None:
+        return ()
+    renamed = table.spec.renamed
+    landed, produced = ([_present(one, renamed) for one in names] for names in (table.landed_columns, table.produced))
+    declared = table.upsert_key or table.primary_key
+    keys = (tuple(present_name(name, renamed) for name in key) for key in (table.landed_key, declared))
+    found = [*_renamed(table), *_reshaped(table), *column_changes(landed, produced), *_key(*keys)]
+    is_strict = policy is SchemaPolicy.STRICT
+    return tuple(SchemaChange(*change, is_applied=_is_applied(table, change, is_strict=is_strict)) for change in found)
+
+
+def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: SchemaPolicy) -> HakiriError | None:
+    """Why the table takes nothing from its source as it is now; None where it takes what comes."""
+    refused = [one for one in changes if not one.is_applied]
+    if not refused:
+        return None
+    if any(one.kind is ChangeKind.RESHAPED for one in refused):
+        return TransformChanged(pipeline=pipeline, table=table)
+    if policy is SchemaPolicy.STRICT:
+        return SchemaDrift(pipeline=pipeline, table=table, changes=tuple(map(told, refused)))
+    first = refused[0]
+    before, after = first.before or "none", first.after or "none"
+    if first.kind is ChangeKind.RENAMED:
+        return RenameUnfit(pipeline=pipeline, table=table, before=before, after=after, reason="both names are there")
+    if first.kind is ChangeKind.REKEYED:
+        return KeyChanged(pipeline=pipeline, table=table, before=before, after=after)
+    return SchemaIncompatible(pipeline=pipeline, table=table, column=first.column, stored=before, incoming=after)
+
+
+def told(change: SchemaChange) -> str:
+    """A change in a few words: `+ note string`, `~ total int -> bigint`."""
+    types = " -> ".join(one for one in (change.before, change.after) if one is not None)
+    return f"{MARKS[change.kind]} {change.column} {types}"
+
+
+MARKS = {
+    ChangeKind.ADDED: "+",
+    ChangeKind.DROPPED: "-",
+    ChangeKind.WIDENED: "~",
+    ChangeKind.NARROWED: "!",
+    ChangeKind.CHANGED: "!",
+    ChangeKind.RENAMED: "=",
+    ChangeKind.RESHAPED: "~",
+    ChangeKind.REKEYED: "!",
+}
+
+_DIGITS = 8
+"""How much of a transform's digest people are shown."""
+_OURS = frozenset({*PROVENANCE, *CHANGE, KEPT_COLUMN, *MIRRORED})
+
+Change = tuple[ChangeKind, str, str | None, str | None]
+
+
+def _present(column: ColumnFact, renamed: Mapping[str, str]) -> ColumnFact:
+    return replace(column, name=present_name(column.name, renamed))
+
+
+def _renamed(table: TableFacts) -> Iterator[Change]:
+    renamed = table.spec.renamed
+    landed = [column.name for column in table.landed_columns or ()]
+    for columns in (landed, [column.name for column in table.produced or ()]):
+        if both := doubled(columns, renamed):
+            yield ChangeKind.RENAMED, both, renamed[both], both
+            return
+    for before, after in outdated(landed, renamed).items():
+        yield ChangeKind.RENAMED, after, before, after
+
+
+def _reshaped(table: TableFacts) -> Iterator[Change]:
+    now = table.transform.digest if table.transform else NO_TRANSFORM
+    if table.landed_transform and table.landed_transform != now:
+        yield ChangeKind.RESHAPED, "transform", table.landed_transform[:_DIGITS], now[:_DIGITS]
+
+
+def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
+    kind, column, _, after = change
+    if kind is ChangeKind.RENAMED:  # what the manifest declares is no drift
+        columns = (table.landed_columns or (), table.produced or ())
+        return not any(doubled((one.name for one in names), table.spec.renamed) for names in columns)
+    if kind is ChangeKind.RESHAPED:
+        return not table.is_known_by_content or _is_read_anew(table) or _is_read_by_file(table)
+    if is_strict:
+        return False
+    if kind in ACCEPTABLE:
+        accepted = {present_name(name, table.spec.renamed).casefold(): kind for name, kind in table.accepted.items()}
+        return after in accepted_types(accepted.get(column.casefold()))
+    return kind in APPLIED or (kind is ChangeKind.REKEYED and _is_read_anew(table))
+
+
+def _is_read_anew(table: TableFacts) -> bool:
+    """Whether every row is being read to take the place of what has landed, in this run or in one that was cut off."""
+    return table.is_full_refresh or History.of(table.known, table.landed).is_refreshing
+
+
+def _is_read_by_file(table: TableFacts) -> bool:
+    """Whether each file is read once, so that no later read meets its rows."""
+    return any(isinstance(from_json(state.chunk.predicate).span, OneFile) for state in table.known[-1:])
+
+
+def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:
+    """How the columns differ, in the order of those that would land; what we add ourselves does not count.
+
+    A field of a nested column is told by its path, and by the same rules: `address.zip`, `lines.element.price`.
+    """
+    before = [(column.name, column.type) for column in landed if column.name not in _OURS]
+    after = [(column.name, column.type) for column in produced if column.name not in _OURS]
+    yield from _members(before, after, "")
+
+
+def _members(landed: Iterable[tuple[str, str]], produced: Iterable[tuple[str, str]], path: str) -> Iterator[Change]:
+    # Delta compares names without case.
+    before = {name.casefold(): (path + name, kind) for name, kind in landed}
+    after = {name.casefold(): (path + name, kind) for name, kind in produced}
+    for name, (column, kind) in after.items():
+        if name not in before:
+            yield ChangeKind.ADDED, column, None, kind
+        else:
+            yield from _retyped(column, before[name][1], kind)
+    for name, (column, kind) in before.items():
+        if name not in after:
+            yield ChangeKind.DROPPED, column, kind, None
+
+
+def _key(landed: tuple[str, ...], declared: tuple[str, ...]) -> Iterator[Change]:
+    if landed and landed != declared:
+        yield ChangeKind.REKEYED, "primary key", ", ".join(landed), ", ".join(declared) or None
+
+
+def _retyped(column: str, before: str, after: str) -> Iterator[Change]:
+    old, new = opened(before), opened(after)
+    if old and new and old.kind == new.kind:
+        yield from _members(old.parts, new.parts, f"{column}.")
+    elif before != after:
+        both = None if old or new else wider(before, after)
+        kinds = {after: ChangeKind.WIDENED, before: ChangeKind.NARROWED}
+        yield kinds.get(both or "", ChangeKind.CHANGED), column, before, after

@@ -1,0 +1,61 @@
+"""One run of one pipeline: what it is for, what it works with, and where what happens is written down."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import uuid4
+
+from hakiri.errors import Bug, HakiriError, mask
+from hakiri.model.clock import Clock
+from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.journal import EventKind, Journal
+from hakiri.run.retry import Backoff, call_with_retries
+from hakiri.run.services import Services
+from hakiri.run.stop import Stop
+from hakiri.spec.pipeline import PipelineSpec
+
+_Answer = TypeVar("_Answer")
+
+
+def new_run_id(clock: Clock) -> str:
+    """A name that no other run has; names sort as the runs began."""
+    return f"{clock.now():%Y%m%dT%H%M%S}-{uuid4().hex[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """A run while it lasts."""
+
+    services: Services
+    spec: PipelineSpec
+    run: str
+    journal: Journal
+    stop: Stop
+    heartbeat: Heartbeat
+
+    @property
+    def backoff(self) -> Backoff:
+        return Backoff.of(self.spec.retry)
+
+    def as_bug(self, unforeseen: Exception) -> Bug:
+        """A failure nobody foresaw, with its traceback in a file beside the journal."""
+        log = self.journal.path.with_suffix(".bug.log")
+        try:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(mask("".join(traceback.format_exception(unforeseen))))
+        except OSError:
+            return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen))
+        return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen), log=str(log))
+
+    def with_retries(self, what: str, call: Callable[[], _Answer]) -> _Answer:
+        """What the call returns, tried again as often as the manifest allows; each further try is in the journal."""
+
+        def told(error: HakiriError, wait: float) -> None:
+            self.journal.record(
+                EventKind.RETRYING, what=what, code=error.code, message=error.message(), retry_in_seconds=round(wait, 3)
+            )
+
+        return call_with_retries(call, backoff=self.backoff, clock=self.services.clock, stop=self.stop, told=told)

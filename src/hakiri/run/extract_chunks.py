@@ -1,0 +1,301 @@
+"""Chunks are claimed as slots come free, read one Spark task each, and completed under their own fence (G2, G3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from time import monotonic
+
+from hakiri.engine.task import call_on_executor
+from hakiri.errors import HakiriError, LeaseLost, NotWritable, Recovery, SessionLost, TableUnlisted, TaskStopped
+from hakiri.extract.changes.feed import feed_of
+from hakiri.extract.chunk import ChunkRead
+from hakiri.extract.connectors.port import Connector
+from hakiri.extract.transform.reshape import Reshape
+from hakiri.model.chunk import ChunkKey, ChunkStatus, Failure, FailureKind, Lease
+from hakiri.model.crash_points import Boundary, passing
+from hakiri.model.table import TableSchema
+from hakiri.plan.knobs import Knobs
+from hakiri.plan.modes import key_rules, replaces_table
+from hakiri.plan.reading import from_json
+from hakiri.run.budget import Quota
+from hakiri.run.context import RunContext
+from hakiri.run.extraction import Extraction, Staged
+from hakiri.run.journal import EventKind
+from hakiri.run.retry import failure_of
+from hakiri.run.stop import StopSign
+from hakiri.spec.pipeline import TableSpec
+from hakiri.stage.layout import Attempt
+
+_POLL_SECONDS = 0.2
+_LONGEST_POLL_SECONDS = 2.0
+_GRACE_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What chunks are read from: a connector, and its tables as it describes them."""
+
+    connector: Connector
+    schemas: Mapping[str, TableSchema]
+    reshapes: Mapping[str, Reshape]
+    """The transforms by table."""
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The primary keys by table, as their rows land."""
+
+
+OnStaged = Callable[[ChunkKey, int], None]
+"""Hears of each chunk that was staged and of its bytes; any thread may call."""
+
+
+class ChunkExtractor:
+    """The chunks of one pipeline, seen through from claim to completion by this process."""
+
+    def __init__(self, context: RunContext, source: Source, knobs: Knobs, *, quota: Quota, on_staged: OnStaged) -> None:
+        services = context.services
+        self._context = context
+        self._source = source
+        self._tables = {table.name: table for table in context.spec.tables}
+        self._slots = min(knobs.parallelism.value, services.slots or knobs.parallelism.value)
+        self._quota = quota
+        self._on_staged = on_staged
+        self._running: dict[Future[Staged | None], Lease] = {}
+        self._failures: Counter[ChunkKey] = Counter()
+        self.won: dict[ChunkKey, int] = {}
+        """The attempts that completed a chunk, by their numbers."""
+        self.notes: list[str] = []
+        """What is to be known of how chunks were read."""
+        self.rows_read = 0
+        self.bytes = 0
+        self.gone: set[str] = set()
+        """Tables of which something that was planned was no longer there."""
+        self.left_running = False
+        """Whether a task did not end when it was asked to."""
+        self.is_tick_over = False
+        """Whether more chunks are left than the tick may have."""
+
+    def carry_out(self) -> None:
+        """Return when nobody has a chunk left to work on, when the tick is over, or when a stop was asked for.
+
+        Raises EngineError before the first claim where no Spark can be had, SessionLost where it is lost later,
+        NotWritable where the staged files or the journal have no room, and CatalogError.
+        """
+        if self._context.stop.is_asked or self._is_exhausted():
+            return
+        if self._quota.is_used_up:
+            self.is_tick_over = True
+            return
+        self._context.with_retries("start of Spark", self._context.services.spark)
+        pool = ThreadPoolExecutor(self._slots, thread_name_prefix=f"slot-{self._context.spec.id}")
+        poll = _POLL_SECONDS
+        try:
+            while not self._context.stop.is_asked:
+                poll = _POLL_SECONDS if self._dispatch(pool) else min(poll * 2, _LONGEST_POLL_SECONDS)
+                if not self._running and self._is_exhausted():
+                    return
+                if not self._running and self._quota.is_used_up:
+                    self.is_tick_over = True
+                    return
+                self._wait(poll)
+            self._context.journal.record(EventKind.STOPPING, reason="it was asked to")
+        finally:
+            self._wind_down()
+            pool.shutdown(wait=False)
+
+    def _dispatch(self, pool: ThreadPoolExecutor) -> bool:
+        """Claim what fits and start it; whether there was anything."""
+        room = self._quota.left(self._slots - len(self._running))
+        if room <= 0:
+            return False
+        leases = self._context.with_retries("claim", lambda: self._claim(room))
+        self._context.heartbeat.keep(leases)
+        self._quota.spend(len(leases))
+        for lease in leases:
+            passing(Boundary.CLAIMED)
+            self._running[pool.submit(self._conduct, lease)] = lease
+        return bool(leases)
+
+    def _claim(self, room: int) -> tuple[Lease, ...]:
+        services = self._context.services
+        return services.catalog.claim(
+            self._context.spec.id,
+            node=str(services.node),
+            limit=room,
+            lease_seconds=services.lease_seconds,
+            max_parallel_chunks=services.max_parallel_chunks,
+        )
+
+    def _is_exhausted(self) -> bool:
+        """Whether no chunk of the pipeline is left to be worked on, by anybody."""
+        catalog, pipeline = self._context.services.catalog, self._context.spec.id
+        found = self._context.with_retries("progress", lambda: catalog.progress(pipeline))
+        if any(one.running for one in found):
+            self._context.with_retries("dead leases", lambda: release_dead_leases(self._context))
+        return not any(one.pending + one.waiting + one.running for one in found)
+
+    def _wait(self, poll: float) -> None:
+        """Until a chunk is done, a stop is asked for, or there may be something to claim again."""
+        if not self._running:
+            self._context.stop.wait(poll, self._context.services.clock)
+            return
+        done, _ = wait(self._running, timeout=poll, return_when=FIRST_COMPLETED)
+        for future in done:
+            del self._running[future]
+            self._count(future.result())
+
+    def _count(self, staged: Staged | None) -> None:
+        if staged is not None:
+            self.rows_read += staged.tally.read
+            self.bytes += staged.seal.bytes
+
+    def _conduct(self, lease: Lease) -> Staged | None:
+        """See one chunk through, in a slot of its own; None where it came to nothing.
+
+        Raises what is wrong with the whole run: SessionLost or NotWritable.
+        """
+        started = monotonic()
+        try:
+            self._record(EventKind.CHUNK_CLAIMED, lease)
+            staged = call_on_executor(self._context.services.spark(), self._extraction(lease))
+            self._context.with_retries("complete", lambda: self._context.services.catalog.complete(lease, staged.seal))
+            self.won[lease.chunk.key] = lease.attempt
+            passing(Boundary.COMPLETED)
+        except LeaseLost:
+            self._record(EventKind.CHUNK_LOST, lease)
+        except HakiriError as error:
+            self._fail(lease, error)
+        except Exception as unforeseen:  # noqa: BLE001 one chunk's bug is not the others'
+            self._fail(lease, self._context.as_bug(unforeseen))
+        else:
+            self._report(lease, staged, monotonic() - started)
+            if staged.seal.is_gone:
+                self.gone.add(lease.chunk.key.table)
+            self._on_staged(lease.chunk.key, staged.seal.bytes)
+            return staged
+        finally:
+            self._context.heartbeat.let_go(lease)
+        return None
+
+    def _extraction(self, lease: Lease) -> Extraction:
+        context, key = self._context, lease.chunk.key
+        table = self._tables.get(key.table)
+        if table is None:
+            raise TableUnlisted(pipeline=key.pipeline, table=key.table)
+        reading = from_json(lease.chunk.predicate)
+        place = context.services.place(context.spec, table)
+        return Extraction(
+            connector=self._source.connector,
+            read=ChunkRead(self._source.schemas[key.table], reading.span, since=reading.since),
+            files=place.files,
+            attempt=Attempt(context.run, str(context.services.node), key, lease.attempt),
+            predicate=lease.chunk.predicate,
+            ingested_at=context.services.clock.now(),
+            rules=(
+                *context.spec.quality.row_level,
+                *key_rules(context.spec, table, self._source.keys.get(key.table, ())),
+            ),
+            reshape=self._source.reshapes.get(key.table),
+            feed=feed_of(context.spec, table),
+            tells_content=reading.replaces or replaces_table(context.spec, table),
+            sign=self._sign(table),
+        )
+
+    def _fail(self, lease: Lease, error: HakiriError) -> None:
+        is_stopping = self._context.stop.is_asked and error.recovery in (Recovery.RETRY, Recovery.YIELD)
+        if is_stopping or isinstance(error, TaskStopped):
+            self._give_back(lease, "the run was stopped")
+            return
+        if isinstance(error, SessionLost | NotWritable):  # not the chunk's fault, so it costs the chunk no attempt
+            self._give_back(lease, error.message())
+            raise error
+        # Attempts that were cut off say nothing of the source, so they make no wait longer.
+        self._failures[lease.chunk.key] += 1
+        failure = failure_of(error, self._context.backoff, self._failures[lease.chunk.key])
+        catalog = self._context.services.catalog
+        try:
+            status = self._context.with_retries("fail", lambda: catalog.fail(lease, failure))
+        except LeaseLost:
+            self._record(EventKind.CHUNK_LOST, lease)
+            return
+        self._record(
+            EventKind.CHUNK_FAILED,
+            lease,
+            status=status.value,
+            code=error.code,
+            message=error.message(),
+            retry_in_seconds=round(failure.retry_after_seconds, 3) if status is ChunkStatus.WAITING else None,
+        )
+
+    def _give_back(self, lease: Lease, reason: str) -> None:
+        released = Failure(FailureKind.RELEASED, message=reason)
+        try:
+            self._context.with_retries("release", lambda: self._context.services.catalog.fail(lease, released))
+        except LeaseLost:
+            self._record(EventKind.CHUNK_LOST, lease)
+            return
+        self._record(EventKind.CHUNK_RELEASED, lease, reason=reason)
+
+    def _wind_down(self) -> None:
+        """Let running tasks notice the sign; what has not ended by then is given back, and its late result refused."""
+        if not self._running:
+            return
+        signs = [self._sign(table) for table in self._tables.values()]
+        for sign in signs:
+            sign.put_up()
+        ended, late = wait(self._running, timeout=_GRACE_SECONDS)
+        for future in ended:
+            if future.exception() is None:
+                self._count(future.result())
+        self.left_running = bool(late)
+        for future in late:
+            self._context.heartbeat.let_go(self._running[future])
+            self._give_back(self._running[future], "the run was stopped")
+        for sign in signs:
+            sign.take_down()
+
+    def _sign(self, table: TableSpec) -> StopSign:
+        return StopSign(self._context.services.place(self._context.spec, table).files, self._context.run)
+
+    def _report(self, lease: Lease, staged: Staged, seconds: float) -> None:
+        for note in staged.notes:
+            self.notes.append(f"chunk {lease.chunk.key.chunk} of `{lease.chunk.key.table}`: {note}")
+            self._record(EventKind.CHUNK_NOTED, lease, message=note)
+        tally = staged.tally
+        self._record(
+            EventKind.CHUNK_STAGED,
+            lease,
+            read=tally.read,
+            rows=tally.staged,
+            quarantined=tally.quarantined,
+            filtered=tally.filtered,
+            merged=tally.merged,
+            added=tally.added,
+            bytes=staged.seal.bytes,
+            seconds=round(seconds, 3),
+        )
+
+    def _record(self, kind: EventKind, lease: Lease, **facts: str | int | float | None) -> None:
+        key = lease.chunk.key
+        self._context.journal.record(kind, table=key.table, chunk=key.chunk, attempt=lease.attempt, **facts)
+
+
+def release_dead_leases(context: RunContext) -> None:
+    """Chunks held by a process of this machine that has ended are free again, without waiting for their term."""
+    services = context.services
+    for state in services.catalog.leases(context.spec.id):
+        lease = state.lease()
+        if lease is None or not services.node.knows_dead(lease.holder):
+            continue
+        try:
+            services.catalog.fail(lease, Failure(FailureKind.RELEASED, message="its worker has ended"))
+        except LeaseLost:
+            continue  # a neighbour was faster
+        context.journal.record(
+            EventKind.CHUNK_RELEASED,
+            table=lease.chunk.key.table,
+            chunk=lease.chunk.key.chunk,
+            attempt=lease.attempt,
+            reason="its worker has ended",
+        )

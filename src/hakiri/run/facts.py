@@ -1,0 +1,229 @@
+"""What a plan is made of is asked of the source and of the catalog here, once, and then only reasoned about (G1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hakiri.catalog.port import Catalog
+from hakiri.errors import TableBare, WatermarkUnfit
+from hakiri.extract.changes.feed import Feed, described, feed_of
+from hakiri.extract.connectors.port import Connector, Indexing
+from hakiri.extract.landing_types import landing_schema
+from hakiri.land.staged.types import column_types
+from hakiri.model.change import CHANGE
+from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.clock import SystemClock
+from hakiri.model.cursor import is_ahead
+from hakiri.model.key import KeyValue
+from hakiri.model.ledger import LandingStatus, Phase
+from hakiri.model.span import OneFile
+from hakiri.model.table import TableSchema
+from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
+from hakiri.plan.modes import BY_CONTENT, watermark_of
+from hakiri.plan.read_from import floor_of
+from hakiri.plan.rounds import History
+from hakiri.run.schema_history import last_schema_decision
+from hakiri.run.transforms import key_after
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+
+if TYPE_CHECKING:
+    from hakiri.extract.transform.reshape import Reshape
+
+
+Watermarks = Callable[[PipelineSpec, TableSpec, str], KeyValue | None]
+"""The greatest value of a column in a landed table; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredFacts:
+    """The facts of a pipeline, and its tables as the source describes them, by name."""
+
+    facts: PipelineFacts
+    schemas: Mapping[str, TableSchema]
+
+
+def gather_facts(
+    spec: PipelineSpec,
+    connector: Connector,
+    catalog: Catalog | None,
+    *,
+    reshapes: Mapping[str, Reshape] | None = None,
+    is_full_refresh: bool = False,
+    surveys_all: bool = False,
+    watermark: Watermarks | None = None,
+) -> GatheredFacts:
+    """Ask the source, the tables and the catalog for all that a plan rests on. Changes nothing; a repeat asks again.
+
+    `catalog` is None where there is none yet. A table with open chunks is surveyed only if `surveys_all`, since its
+    plan does not need it. `reshapes` are the transforms by table, `watermark` asks a landed table. Raises SourceError,
+    PlanError, TransformUnfit, TypeUnlandable, CatalogError, and what asking a table raises.
+    """
+    known = describe_tables(spec, connector, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh)
+    facts, schemas = known.facts, known.schemas
+    if surveys_all:
+        shown = (_indexed(table, connector, schemas[table.spec.name]) for table in facts.tables)
+        facts = replace(facts, tables=tuple(shown))
+    tables = tuple(
+        _surveyed(facts, _marked(facts, table, watermark), connector, schemas[table.spec.name])
+        if surveys_all or not History.of(table.known, table.landed).open
+        else table
+        for table in facts.tables
+    )
+    stood = {table.spec.name: table.survey.standing for table in tables if table.survey}
+    schemas = {name: replace(schema, standing=stood.get(name, "")) for name, schema in schemas.items()}
+    return GatheredFacts(replace(facts, tables=tables), schemas)
+
+
+def describe_tables(
+    spec: PipelineSpec,
+    connector: Connector,
+    catalog: Catalog | None,
+    *,
+    reshapes: Mapping[str, Reshape] | None = None,
+    is_full_refresh: bool = False,
+) -> GatheredFacts:
+    """The same without a survey: what the tables are, and nothing of how much is in them.
+
+    Raises SourceError, TransformUnfit, TypeUnlandable and CatalogError.
+    """
+    schemas = {table.name: described(connector, spec, table) for table in spec.tables}
+    facts = PipelineFacts(
+        spec=spec,
+        hint=connector.hint(),
+        tables=tuple(
+            _table(
+                spec,
+                table,
+                _fit(spec, table, schemas[table.name], (reshapes or {}).get(table.name)),
+                catalog,
+                is_full_refresh,
+            )
+            for table in spec.tables
+        ),
+        phase=_phase(spec, catalog),
+    )
+    return GatheredFacts(facts, schemas)
+
+
+def landed_chunks(catalog: Catalog, table: TableKey) -> frozenset[ChunkKey]:
+    """Every chunk that a finished landing of the table has named."""
+    landings = catalog.landings(table)
+    return frozenset(key for one in landings if one.status is LandingStatus.LANDED for key in one.chunks)
+
+
+def history_of(catalog: Catalog, table: TableKey) -> History:
+    """What has been planned for the table, and what of it has landed."""
+    return History.of(catalog.chunks(table), landed_chunks(catalog, table))
+
+
+def _table(
+    spec: PipelineSpec, table: TableSpec, facts: TableFacts, catalog: Catalog | None, is_full_refresh: bool
+) -> TableFacts:
+    load = spec.load_of(table)
+    facts = replace(
+        facts,
+        is_full_refresh=is_full_refresh,
+        upsert_key=load.upsert_key,
+        is_known_by_content=load.mode_for(facts.primary_key) in BY_CONTENT,
+    )
+    return facts if catalog is None else _known(facts, TableKey(spec.id, table.name), catalog)
+
+
+def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Reshape | None) -> TableFacts:
+    """The table as its source describes it, and as its feed or its transform lets it land.
+
+    Raises TransformUnfit and ChangesUnfit.
+    """
+    landing = landing_schema(schema.columns, table=table.name)
+    columns = tuple(ColumnFact(*one) for one in column_types(landing, table=table.name))
+    feed = feed_of(spec, table)
+    if feed is not None:
+        return TableFacts(
+            spec=table,
+            columns=columns,
+            primary_key=feed.key,
+            produced=_mirrored(feed, schema),
+            unordered=schema.unordered,
+        )
+    if reshape is None:
+        return TableFacts(
+            spec=table,
+            columns=columns,
+            primary_key=schema.primary_key,
+            source_key=schema.own_key,
+            produced=columns,
+            unordered=schema.unordered,
+        )
+    _require_kept(spec, table, reshape)
+    bound = landing_schema(reshape.bind(landing), table=table.name)
+    produced = tuple(ColumnFact(*one) for one in column_types(bound, table=table.name))
+    return TableFacts(
+        spec=table,
+        columns=columns,
+        primary_key=key_after(spec, table, schema.primary_key, reshape, tuple(column.name for column in produced)),
+        source_key=schema.own_key,
+        produced=produced,
+        transform=TransformFact(reshape.digest, reshape.sees_all),
+        unordered=schema.unordered,
+    )
+
+
+def _require_kept(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> None:
+    """A watermark that a transform changes says nothing about the source. Raises WatermarkUnfit."""
+    column = spec.load_of(table).watermark_column
+    if column is not None and not reshape.keeps(column):
+        reason = "a transform does not leave it as it was read"
+        raise WatermarkUnfit(pipeline=spec.id, table=table.name, column=column, reason=reason)
+
+
+def _mirrored(feed: Feed, schema: TableSchema) -> tuple[ColumnFact, ...]:
+    """The columns of the rows that a feed is about. Raises ChangesUnfit and ColumnReserved."""
+    told = feed.taught(schema.columns)
+    bound = landing_schema(told.bind(landing_schema(schema.columns, table=feed.table)), table=feed.table)
+    return tuple(ColumnFact(*one) for one in column_types(bound, table=feed.table) if one[0] not in CHANGE)
+
+
+def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
+    decided = last_schema_decision(catalog, key)
+    return replace(
+        facts,
+        landed_columns=decided.facts if decided and decided.has_landed else None,
+        landed_key=decided.key if decided else (),
+        landed_partition=tuple(decided.partition_by) if decided else (),
+        accepted=decided.accepted if decided else {},
+        landed_transform=decided.transform if decided else "",
+        cursor=catalog.cursor(key),
+        known=catalog.chunks(key),
+        landed=landed_chunks(catalog, key),
+    )
+
+
+def _marked(pipeline: PipelineFacts, table: TableFacts, watermark: Watermarks | None) -> TableFacts:
+    column = watermark_of(pipeline.spec, table.spec, pipeline.cursor_kind)
+    if column is None or table.is_full_refresh:
+        return table
+    if watermark is None:
+        raise AssertionError(f"table {table.spec.name} goes by what it holds, and nobody can be asked for that")
+    return replace(table, watermark=watermark(pipeline.spec, table.spec, column))
+
+
+def _indexed(table: TableFacts, connector: Connector, schema: TableSchema) -> TableFacts:
+    column = schema.table.cursor
+    if column is None or not isinstance(connector, Indexing):
+        return table
+    return replace(table, is_unindexed=connector.is_indexed(schema, column) is False)
+
+
+def _surveyed(pipeline: PipelineFacts, table: TableFacts, connector: Connector, schema: TableSchema) -> TableFacts:
+    survey = connector.survey(schema, since=floor_of(pipeline, table))
+    # A file without rows may have columns later on; a table of a database has them or lands nothing, ever.
+    if not schema.names and not any(isinstance(piece.span, OneFile) for piece in survey.pieces):
+        raise TableBare(pipeline=pipeline.spec.id, table=table.spec.name)
+    return replace(table, survey=survey, is_ahead=is_ahead(survey.high, SystemClock().now()))
+
+
+def _phase(spec: PipelineSpec, catalog: Catalog | None) -> Phase | None:
+    known = catalog.pipelines() if catalog else ()
+    return next((one.phase for one in known if one.pipeline == spec.id), None)

@@ -1,0 +1,140 @@
+"""The terms on which a table's rows land are its manifest's, by the names that its columns have now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hakiri.extract.transform.reshape import Reshape
+from hakiri.land.decide.same_rows import Shape, remembered
+from hakiri.land.layout import Layout
+from hakiri.land.recipe import Mirror
+from hakiri.land.staged.types import table_type
+from hakiri.land.target import sql_name, tombstones_of
+from hakiri.land.tombstones import farthest_op, unavailable_columns
+from hakiri.model.column_renames import present_name
+from hakiri.model.source import CursorKind
+from hakiri.model.staged import StagedChunk
+from hakiri.plan.facts import NO_TRANSFORM
+from hakiri.plan.modes import BY_CONTENT, REPLACING, cursor_of_table, replaces_table, tells_versions
+from hakiri.run.schema_history import SchemaDecision
+from hakiri.run.services import TablePlace
+from hakiri.spec.feed import feed_load, mirror_key, sequence_columns
+from hakiri.spec.load import Deletes, LoadMode, LoadSpec
+from hakiri.spec.pipeline import PipelineSpec, TableSpec
+
+
+@dataclass(frozen=True, slots=True)
+class LandOptions:
+    """One table of a manifest, as its landings need to know it."""
+
+    spec: PipelineSpec
+    table: TableSpec
+    primary_key: tuple[str, ...] = ()
+    """As it lands."""
+    kind: CursorKind = CursorKind.MONOTONIC
+    """How the source is walked."""
+    reshape: Reshape | None = None
+
+    @property
+    def load(self) -> LoadSpec:
+        return self.spec.load_of(self.table)
+
+    @property
+    def load_mode(self) -> LoadMode:
+        """The declared mode, or the one that fits the key."""
+        return self.load.mode_for(self.primary_key)
+
+    @property
+    def replaces_table(self) -> bool:
+        return replaces_table(self.spec, self.table)
+
+    @property
+    def tells_versions(self) -> bool:
+        return tells_versions(self.spec, self.table, self._own_key, self._cursor_read)
+
+    @property
+    def cursor(self) -> str | None:
+        return self._now(self._cursor_read)
+
+    @property
+    def watermark(self) -> str | None:
+        return self._now(self.load.watermark_column)
+
+    @property
+    def transform(self) -> str:
+        """What the history keeps of the transform."""
+        return self.reshape.digest if self.reshape else NO_TRANSFORM
+
+    @property
+    def layout(self) -> Layout:
+        table = self.table
+        commented = {one.name: one.comment for one in table.columns if one.comment}
+        return Layout(
+            partition_by=self._present(table.partition_by),
+            cluster_by=self._present(table.cluster_by),
+            comment=table.comment,
+            properties=tuple(table.properties.items()),
+            comments=tuple(zip(self._present(commented), commented.values(), strict=True)),
+        )
+
+    def mode(self, *, is_exchange: bool) -> LoadMode:
+        """How a landing is carried out; the rest of a round of which a part has landed joins that part."""
+        mode = self.load_mode
+        if is_exchange:
+            return LoadMode.BLUE_GREEN if mode is LoadMode.BLUE_GREEN else LoadMode.TRUNCATE
+        return LoadMode.APPEND if mode in REPLACING else mode
+
+    def key(self, decided: SchemaDecision | None, *, is_exchange: bool) -> tuple[str, ...]:
+        """What the table's rows are told apart by: another key than was decided only with all rows read anew."""
+        is_own = is_exchange or decided is None or not decided.key
+        return self._present(self._own_key if is_own or decided is None else decided.key)
+
+    def shapes(
+        self, decided: SchemaDecision | None, staged: Sequence[StagedChunk], *, is_exchange: bool
+    ) -> tuple[Shape, ...]:
+        """The columns that the table's rows were read with, where a later read looks for them by their content."""
+        if self.load_mode not in BY_CONTENT:
+            return ()
+        known: tuple[Shape, ...] = ()
+        if decided and decided.has_landed and not is_exchange:
+            known = decided.shapes or (Shape(decided.columns),)
+        read = ((table_type(one.schema, table=self.table.name), one.ingested_at) for one in staged if one.files)
+        return remembered(known, read)
+
+    def accepted(self, decided: SchemaDecision | None) -> dict[str, str]:
+        """The columns whose types a person has accepted, with the type that may come."""
+        accepted = decided.accepted if decided else {}
+        return dict(zip(self._present(accepted), accepted.values(), strict=True))
+
+    def mirror(self, place: TablePlace, staged: Sequence[StagedChunk]) -> Mirror | None:
+        """What staged changes are mirrored by; None where they are rows. Raises StagedFileUnfit."""
+        load = feed_load(self.spec, self.table)
+        if load is None:
+            return None
+        lacking = unavailable_columns(place.root, staged, table=self.table.name)
+        return Mirror(
+            key=self._present(mirror_key(self.table, load)),
+            sequence=self._present(sequence_columns(load, [name for chunk in staged for name in chunk.schema.names])),
+            tombstones=sql_name(tombstones_of(place.target)),
+            brings=farthest_op(place.root, staged, table=self.table.name),
+            unavailable=tuple(zip(lacking, self._present(lacking), strict=True)),
+            is_soft=load.deletes is Deletes.SOFT,
+            has_history=load.history is not None,
+        )
+
+    @property
+    def _own_key(self) -> tuple[str, ...]:
+        return self.load.upsert_key or self.primary_key
+
+    @property
+    def _cursor_read(self) -> str | None:
+        """The cursor among the landed columns; none where a transform does not leave it as it was read."""
+        column = cursor_of_table(self.spec, self.table, self.kind)
+        return column if column is None or self.reshape is None or self.reshape.keeps(column) else None
+
+    def _present(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(present_name(name, self.table.renamed) for name in names)
+
+    def _now(self, name: str | None) -> str | None:
+        return name and present_name(name, self.table.renamed)

@@ -1,0 +1,89 @@
+"""A table's schema history says what its columns and its key were, who decided it, in which run and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+
+from hakiri.catalog.port import Catalog
+from hakiri.land.decide.same_rows import Shape
+from hakiri.model.chunk import TableKey
+from hakiri.model.types import Struct, columns_of, from_delta, to_delta
+from hakiri.plan.facts import ColumnFact
+
+_OPTIONAL = ("accepted", "renamed", "dropped", "partition_by", "by", "run", "reason", "transform")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaDecision:
+    """One version of the history."""
+
+    columns: Struct
+    key: tuple[str, ...] = ()
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    """Columns that a person lets come in other types than the table's, with those types."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Columns that have another name since this version, with their old ones."""
+    dropped: Sequence[str] = ()
+    """Columns that the source no longer has; the table keeps them."""
+    partition_by: Sequence[str] = ()
+    shapes: tuple[Shape, ...] = ()
+    """The columns that the table's rows were read with, oldest first; none where no read looks for them again."""
+    transform: str = ""
+    """The digest of the transform that the rows went through; NO_TRANSFORM for none, empty where it is not known."""
+    by: str = ""
+    run: str = ""
+    reason: str = ""
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        told = json.loads(text)
+        return cls(
+            columns=from_delta(told["columns"]),
+            key=tuple(told["key"]),
+            shapes=tuple(_shape(one) for one in told.get("shapes", ())),
+            **{name: told[name] for name in _OPTIONAL if name in told},
+        )
+
+    def to_text(self) -> str:
+        told = {"columns": to_delta(self.columns), "key": list(self.key)}
+        told |= {name: value for name in _OPTIONAL if (value := getattr(self, name))}
+        if self.shapes:
+            told["shapes"] = [_plain(one) for one in self.shapes]
+        return json.dumps(told, sort_keys=True, ensure_ascii=False)
+
+    def is_like(self, other: SchemaDecision) -> bool:
+        """Whether nothing that a landing decides differs; who decided it, in which run and why does not count."""
+        return self._decided == other._decided
+
+    @property
+    def _decided(self) -> tuple[object, ...]:
+        return self.columns, self.key, tuple(self.partition_by), tuple(self.dropped), self.shapes, self.transform
+
+    @property
+    def has_landed(self) -> bool:
+        """Whether the table had columns then; before its first landing types may be accepted already."""
+        return bool(self.columns.fields)
+
+    @property
+    def facts(self) -> tuple[ColumnFact, ...]:
+        """The columns as plans know them."""
+        return tuple(ColumnFact(*one) for one in columns_of(self.columns))
+
+
+def _plain(shape: Shape) -> dict[str, Any]:
+    return {"columns": to_delta(shape.columns), "since": shape.since and shape.since.isoformat()}
+
+
+def _shape(told: Mapping[str, Any]) -> Shape:
+    since = told["since"]
+    return Shape(from_delta(told["columns"]), datetime.fromisoformat(since) if since else None)
+
+
+def last_schema_decision(catalog: Catalog, table: TableKey) -> SchemaDecision | None:
+    """What is in force; None before anything has landed or was accepted."""
+    history = catalog.schemas(table)
+    return SchemaDecision.from_text(history[-1].schema_json) if history else None
