@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakiri.errors import ScopeRefused, UnresolvedReference, conceal
+from hakiri.engine.errors import ScopeRefused
+from hakiri.errors import conceal
+from hakiri.spec.errors import UnresolvedReference
 from hakiri.spec.reference import Reference
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hakiri.catalog.errors import CatalogDamaged
 from hakiri.catalog.open import CatalogSettings, DeltaPath, DeltaTables, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
@@ -22,13 +23,14 @@ from hakiri.engine.settings import EngineSettings, default_cache_dir, default_co
 from hakiri.engine.task import call_on_executor
 from hakiri.engine.task_values import TaskValue
 from hakiri.engine.task_values import publish as publish_values
-from hakiri.errors import CatalogDamaged, HakiriError, NoLocalCatalog
+from hakiri.errors import HakiriError
 from hakiri.errors import Place as ManifestPlace
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.hooks.registry import functions, unjudged
 from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of
 from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.errors import NoLocalCatalog
 from hakiri.model.query_result import QueryResult
 from hakiri.model.schema_name import quote_schema
 from hakiri.model.session import SessionKind

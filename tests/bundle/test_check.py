@@ -11,11 +11,8 @@ import pytest
 from bundle.bundles import PROJECT, REPO, faults, read, repo_files, task
 from cli.conftest import Hakiri, hakiri
 from hakiri.bundle.check import check
-from hakiri.bundle.files import Bundle
-from hakiri.bundle.quartz import fault_of, fault_of_zone
-from hakiri.errors import (
+from hakiri.bundle.errors import (
     ArgumentsUnfit,
-    BundleError,
     BundleUnreadable,
     EntryPointUnknown,
     EnvironmentUnknown,
@@ -26,6 +23,9 @@ from hakiri.errors import (
     TaskGraphBroken,
     WheelLeftOut,
 )
+from hakiri.bundle.files import Bundle
+from hakiri.bundle.quartz import fault_of, fault_of_zone
+from hakiri.errors import BundleError
 from projects import MakeProject
 
 __all__ = ["hakiri"]

@@ -14,8 +14,8 @@ import yaml
 
 from bundle.bundles import PROJECT, REPO, faults, read, repo_files, task
 from cli.conftest import Hakiri, hakiri
+from hakiri.bundle.errors import BundleUnreadable, ScheduleUnfit
 from hakiri.bundle.job import all_tasks
-from hakiri.errors import BundleUnreadable, ScheduleUnfit
 from hakiri.jobs.parameters import parse
 from projects import MakeProject
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundle.quartz import fires
+from hakiri.bundle.errors import ScheduleUnfit
 from hakiri.bundle.start import quartz, scheduled, triggered
-from hakiri.errors import ScheduleUnfit
 from hakiri.spec.schedule import Cron, parse_schedule
 from hakiri.spec.trigger import FileArrivalTrigger, TableUpdateTrigger, WebhookTrigger
 

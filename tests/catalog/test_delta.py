@@ -20,8 +20,8 @@ from hakiri.catalog.delta.replica import Changes
 from hakiri.catalog.delta.rust import DeltaCatalog, RustExecutor, merge_changes
 from hakiri.catalog.delta.sole_writer import require_sole_writer
 from hakiri.catalog.delta.upkeep import Upkeep
+from hakiri.catalog.errors import CatalogDamaged, CatalogUnavailable, SecondWriter
 from hakiri.catalog.tables import CHUNKS
-from hakiri.errors import CatalogDamaged, CatalogUnavailable, SecondWriter
 from hakiri.model.ledger import EpochScope
 
 WORKERS = 4

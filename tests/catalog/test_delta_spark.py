@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from connect_servers import ConnectServer
 from hakiri.catalog.delta.spark import SparkDeltaCatalog
-from hakiri.errors import SecondWriter
+from hakiri.catalog.errors import SecondWriter
 from hakiri.model.ledger import Pipeline
 from small_queries import FOR_SMALL_QUERIES
 

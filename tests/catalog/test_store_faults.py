@@ -13,10 +13,12 @@ import pytest
 
 from conformance.catalog.plans import registered, seal_for
 from disks import SmallDisk, small_disk
+from hakiri.catalog.errors import CatalogUnavailable
 from hakiri.catalog.open import DeltaPath, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.postgres import MAX_CONNECTIONS, PostgresCatalog
-from hakiri.errors import CatalogUnavailable, NotWritable, Recovery, render
+from hakiri.errors import Recovery, render
+from hakiri.model.errors import NotWritable
 from hakiri.model.ledger import EpochScope
 from postgres_servers import postgres_server
 

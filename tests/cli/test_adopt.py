@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.test_rebuild import Shop, make_shop
-from hakiri.errors import SessionLost
+from hakiri.model.errors import SessionLost
 from hakiri.run import adopt as adopting
 
 __all__ = ["make_shop"]

@@ -13,7 +13,8 @@ import pytest
 
 from connect_servers import ConnectServer, free_port
 from hakiri.engine.connect import open_remote
-from hakiri.errors import SessionUnreachable, render
+from hakiri.engine.errors import SessionUnreachable
+from hakiri.errors import render
 
 TOKEN = "dapi-0123456789"
 

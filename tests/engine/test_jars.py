@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from hakiri.engine.errors import JarsUnavailable
 from hakiri.engine.jars import _complaints, flaws, provide_jars, wanted_jars
 from hakiri.engine.java import Java, find_java
 from hakiri.engine.settings import EngineSettings, default_cache_dir
-from hakiri.errors import JarsUnavailable
 
 # A mirror as companies have one, which answers from a folder: the resolver's real work, without a network.
 MIRROR = """

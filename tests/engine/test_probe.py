@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hakiri.engine.probe import exercise
-from hakiri.errors import SessionFailed
+from hakiri.model.errors import SessionFailed
 from hakiri.model.schema_name import quote_schema
 
 if TYPE_CHECKING:

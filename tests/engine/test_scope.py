@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hakiri.errors import ScopeRefused, ScopeUnanswered, UnresolvedReference, mask
+from hakiri.engine.errors import ScopeRefused, ScopeUnanswered
+from hakiri.errors import mask
 from hakiri.settings import SCOPE, Settings
+from hakiri.spec.errors import UnresolvedReference
 from hakiri.spec.reference import Reference
 from workspaces import Workspace, open_workspace
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hakiri.engine.errors import TaskLost, TaskOutOfMemory
 from hakiri.engine.task import call_on_executor
-from hakiri.errors import Bug, Place, TaskLost, TaskOutOfMemory, WrongValue
+from hakiri.errors import Place
+from hakiri.model.errors import Bug
+from hakiri.spec.errors import WrongValue
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -30,13 +30,13 @@ from extract.debezium import (
     random_feed,
     wrapped,
 )
-from hakiri.errors import ChangesUnfit, ColumnReserved
 from hakiri.extract.changes.connect import UNCLEAR_DECIMAL, UNCLEAR_TIME
 from hakiri.extract.changes.feed import Feed, described, feed_of
 from hakiri.extract.changes.normalize import Unwrapped
 from hakiri.extract.changes.placeholder import PLACEHOLDER
 from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
 from hakiri.extract.connectors.registry import open_connector
+from hakiri.extract.errors import ChangesUnfit, ColumnReserved
 from hakiri.extract.provenance import Provenance
 from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN
 from hakiri.model.span import WholeTable

@@ -14,10 +14,10 @@ import pytest
 from conformance.connector.hostile import HostileConnector, Mood
 from conformance.connector.stands import CURSOR, rows
 from extract.transform.operations import reshape_of
-from hakiri.errors import ChunkTooLarge, ColumnReserved, SourceFailed, TransformFailed, TypeUnlandable
 from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
+from hakiri.extract.errors import ChunkTooLarge, ColumnReserved, SourceFailed, TransformFailed, TypeUnlandable
 from hakiri.extract.provenance import Provenance
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.span import WholeTable

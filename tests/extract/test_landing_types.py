@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import TypeUnlandable
+from hakiri.extract.errors import TypeUnlandable
 from hakiri.extract.landing_types import landing_type, to_landing
 from hakiri.model.delta_types import why_not
 

@@ -12,7 +12,8 @@ from time import sleep
 
 import pyarrow as pa
 
-from hakiri.errors import SourceError, SourceFailed
+from hakiri.errors import SourceError
+from hakiri.extract.errors import SourceFailed
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import KeyRange, Span, cut

@@ -12,7 +12,7 @@ import pytest
 
 from cursor_kinds import POSTGRES, SQLITE, WHOLE, Kind
 from flow.stand import Stand, change
-from hakiri.errors import CursorColumnChanged, CursorUnordered
+from hakiri.plan.errors import CursorColumnChanged, CursorUnordered
 from hakiri.run.pipeline import RunOptions
 
 MakeStand = Callable[[Mapping[str, str]], Stand]

@@ -9,8 +9,8 @@ import pytest
 from disks import SmallDisk, small_disk
 from flow.stand import Stand, change, source_rows
 from hakiri.cli.main import run as run_command
-from hakiri.errors import NotWritable
 from hakiri.model.chunk import ChunkStatus, TableKey
+from hakiri.model.errors import NotWritable
 from hakiri.model.ledger import RunStatus
 
 MakeStand = Callable[[Mapping[str, str]], Stand]

@@ -11,8 +11,9 @@ import pytest
 
 from flow.flaky import Fault, Flaky, exhaust_memory, kill_worker
 from flow.stand import Rows, Stand
-from hakiri.errors import ChunksFailed, RateLimited, SourceRefused, SourceUnreachable, TaskStopped
+from hakiri.extract.errors import RateLimited, SourceRefused, SourceUnreachable
 from hakiri.model.ledger import RunStatus
+from hakiri.run.errors import ChunksFailed, TaskStopped
 from hakiri.run.journal import EventKind
 from hakiri.run.pipeline import RunOptions
 

@@ -12,7 +12,8 @@ import pytest
 from deltalake import DeltaTable
 
 from flow.stand import Rows, Stand, change
-from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut
+from hakiri.errors import HookError
+from hakiri.land.errors import HookFailed, HookRefused, HookTimedOut
 from hakiri.land.hooks.unity import call_unity
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall

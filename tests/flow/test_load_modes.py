@@ -11,8 +11,10 @@ from deltalake import DeltaTable
 
 from flow.stand import Stand, change
 from hakiri import wiring
-from hakiri.errors import HookFailed, WatermarkUnfit, render
+from hakiri.errors import render
 from hakiri.land.delta.build import BUILDS
+from hakiri.land.errors import HookFailed
+from hakiri.plan.errors import WatermarkUnfit
 from hakiri.run.journal import EventKind
 from hakiri.run.plan import Planned, plan_pipelines, show_lines
 from land.hooks.registered import make_known

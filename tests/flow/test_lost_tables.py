@@ -11,7 +11,8 @@ from deltalake import DeltaTable
 
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri.cli.main import run as run_command
-from hakiri.errors import TableMovedBack, render
+from hakiri.errors import render
+from hakiri.land.errors import TableMovedBack
 from hakiri.model.ledger import RunStatus
 from hakiri.run.pipeline import RunOptions
 

@@ -14,11 +14,12 @@ from pyspark.sql import SparkSession
 
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri import jobs, wiring
-from hakiri.errors import QueryFailed, QueryRefused, TableNotLanded, TableOwned, UnknownTable
+from hakiri.land.errors import QueryFailed, QueryRefused, TableNotLanded, UnknownTable
 from hakiri.model.chunk import TableKey
 from hakiri.run import extract_chunks as work
 from hakiri.run.adopt import adopt_tables
 from hakiri.run.compile import compile_sources
+from hakiri.run.errors import TableOwned
 from hakiri.run.stop import Stop
 from hakiri.run.views import apply_views
 from land.kinds import sample

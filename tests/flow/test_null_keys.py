@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from flow.stand import Rows, Stand
-from hakiri.errors import NullKeys
+from hakiri.land.errors import NullKeys
 from hakiri.run.journal import EventKind
 
 EVENTS = """\

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from flow.stand import Rows, Stand
-from hakiri.errors import TableBare
 from hakiri.model.ledger import Phase
+from hakiri.run.errors import TableBare
 from hakiri.run.journal import EventKind
 
 MakeStand = Callable[[Mapping[str, str]], Stand]

@@ -10,9 +10,10 @@ import pytest
 
 from flow.stand import Rows, Stand, change
 from hakiri.cli.main import run as run_command
-from hakiri.errors import KeyChanged, SchemaDrift, SchemaIncompatible
 from hakiri.extract.connectors.files import connector
+from hakiri.model.errors import SchemaDrift, SchemaIncompatible
 from hakiri.model.ledger import RunStatus
+from hakiri.plan.errors import KeyChanged
 from hakiri.run.journal import EventKind
 from hakiri.run.pipeline import RunOptions
 

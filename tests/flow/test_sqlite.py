@@ -8,11 +8,12 @@ import pytest
 
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri import wiring
-from hakiri.errors import ChunksFailed, SchemaDrift
 from hakiri.land.lander import Outcome
 from hakiri.model.chunk import TableKey
+from hakiri.model.errors import SchemaDrift
 from hakiri.model.ledger import Phase, Pipeline, RunStatus
 from hakiri.plan.make import make_plan
+from hakiri.run.errors import ChunksFailed
 from hakiri.run.facts import gather_facts
 from hakiri.run.journal import EventKind
 from hakiri.run.pipeline import RunOptions

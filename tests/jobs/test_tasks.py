@@ -17,8 +17,8 @@ import pytest
 
 from hakiri import jobs, wiring
 from hakiri.engine import task_values
+from hakiri.engine.errors import TaskLost
 from hakiri.engine.probe import STEPS, Step
-from hakiri.errors import TaskLost
 from hakiri.model.session import SessionKind
 from hakiri.run import extract_chunks as work
 from projects import MakeProject

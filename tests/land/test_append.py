@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from hakiri.errors import LandingFailed, LandingOutOfOrder, RowsUncounted, StagedFileUnfit, TableMovedBack
 from hakiri.land.delta.spark import SparkTable
+from hakiri.land.errors import LandingFailed, LandingOutOfOrder, RowsUncounted, StagedFileUnfit, TableMovedBack
 from hakiri.land.lander import Outcome, land
 from hakiri.land.table_state import ExpectedLanding
 from hakiri.model.staged import Tally

@@ -13,11 +13,12 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from hakiri.errors import BuildTaken, HookFailed, LandingFailed, RowsUncounted, SchemaIncompatible
 from hakiri.land.delta.build import BUILDS
+from hakiri.land.errors import BuildTaken, HookFailed, LandingFailed, RowsUncounted
 from hakiri.land.lander import Outcome, land
 from hakiri.land.query.rust import ask
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
+from hakiri.model.errors import SchemaIncompatible
 from hakiri.spec.load import LoadMode
 from land.kinds import sample
 from land.staging import ORDERS, Row, Workshop, named, order

@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import MirrorUnfit, TombstonesLost
 from hakiri.land.decide.prune import REACH
+from hakiri.land.errors import MirrorUnfit, TombstonesLost
 from hakiri.land.lander import Outcome
 from hakiri.land.modes.cdc_mirror import cdc_mirror, with_mirrored
 from hakiri.land.recipe import Mirror

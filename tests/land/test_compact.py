@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from hakiri.errors import LandingFailed, TableContended, UpkeepFailed
 from hakiri.land import lander
 from hakiri.land.decide.adoptable import MANY_FILES
 from hakiri.land.delta.history import landings_of, read_log
+from hakiri.land.errors import LandingFailed, TableContended, UpkeepFailed
 from hakiri.land.lander import Outcome, land
 from hakiri.land.target import sql_name
 from hakiri.land.upkeep import compact as compacting

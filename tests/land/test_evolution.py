@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import RenameUnfit, SchemaIncompatible
 from hakiri.land.lander import Outcome, land
 from hakiri.land.layout import Layout
 from hakiri.land.target import sql_name
+from hakiri.model.errors import RenameUnfit, SchemaIncompatible
 from hakiri.spec.load import LoadMode
 from land.staging import Workshop, catalog_table
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from hakiri.errors import LandingOutOfOrder, LandingTooLarge, TableMovedBack
 from hakiri.land.delta import spark as by_spark
 from hakiri.land.delta.history import describe_history, landings_of, read_log
+from hakiri.land.errors import LandingOutOfOrder, LandingTooLarge, TableMovedBack
 from hakiri.land.lander import Outcome, land, last_number
 from hakiri.land.stamp import MAX_BYTES, from_text, stamp_of, to_text
 from hakiri.land.table_state import ExpectedLanding, expected_landing

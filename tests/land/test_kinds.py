@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import SchemaIncompatible
 from hakiri.land.lander import Outcome, land
+from hakiri.model.errors import SchemaIncompatible
 from hakiri.model.staged import CHUNK_COLUMN
 from hakiri.spec.load import LoadMode
 from land.staging import Workshop, named, ordered

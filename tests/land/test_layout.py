@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import LayoutUnfit
+from hakiri.land.errors import LayoutUnfit
 from hakiri.land.lander import Outcome
 from hakiri.land.layout import Layout
 from hakiri.land.target import sql_name

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from hakiri.errors import QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
+from hakiri.land.errors import QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
 from hakiri.land.query.rust import ask
 
 if TYPE_CHECKING:

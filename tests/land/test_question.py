@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hakiri.errors import QueryRefused
+from hakiri.land.errors import QueryRefused
 from hakiri.land.query.parse import BACKTICKS, understand
 
 KNOWN = ("orders", "public.orders", "crm.Users", "ts")

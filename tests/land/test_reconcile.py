@@ -7,9 +7,10 @@ from itertools import permutations
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import ColumnsCollide, SchemaIncompatible, TypeUnsupported
 from hakiri.land.decide.reconcile import Agreement, reconcile
+from hakiri.land.errors import ColumnsCollide, TypeUnsupported
 from hakiri.land.staged.types import table_type
+from hakiri.model.errors import SchemaIncompatible
 from hakiri.model.types import Struct, from_delta, sql_columns, sql_type, to_delta
 
 

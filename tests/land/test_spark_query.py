@@ -13,7 +13,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from hakiri.errors import QueryFailed, QueryRefused
+from hakiri.land.errors import QueryFailed, QueryRefused
 from hakiri.land.query import rust as query
 from hakiri.land.query import spark as spark_query
 from hakiri.land.target import Target

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from hakiri.errors import LandingFailed
 from hakiri.land.delta.rust import RustTable
+from hakiri.land.errors import LandingFailed
 from hakiri.land.lander import Outcome, land
 from hakiri.land.target import sql_name
 from hakiri.spec.load import LoadMode

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import KeyMissing, NullKeys
+from hakiri.land.errors import KeyMissing, NullKeys
 from hakiri.land.lander import Outcome, land
 from hakiri.model.staged import StagedChunk, Tally
 from hakiri.spec.load import LoadMode

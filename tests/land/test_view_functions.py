@@ -197,7 +197,7 @@ def test_a_view_is_judged_without_its_rows(folder: str) -> None:
 
 
 def test_a_folder_that_is_no_table_is_told(tmp_path: Path) -> None:
-    from hakiri.errors import TableNotLanded
+    from hakiri.land.errors import TableNotLanded
 
     with pytest.raises(TableNotLanded):
         QuerySession({"t": str(tmp_path)}).lay_out_view(View("v", "SELECT 1 AS x FROM t", ("t",)))

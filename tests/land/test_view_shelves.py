@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hakiri.errors import HookRefused, ViewFailed
+from hakiri.land.errors import HookRefused, ViewFailed
 from hakiri.land.hooks.views import ProjectViews
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.land.views.spark import SparkViews

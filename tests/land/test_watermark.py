@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from hakiri.errors import TableUnreadable, WatermarkMissing
+from hakiri.land.errors import TableUnreadable, WatermarkMissing
 from hakiri.land.lander import Outcome, land
 from hakiri.land.query.watermark import greatest_value
 from hakiri.land.target import PathTarget, sql_name

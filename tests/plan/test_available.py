@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import FeatureUnavailable
 from hakiri.plan.make import make_plan
+from hakiri.spec.errors import FeatureUnavailable
 from plan.world import facts_of, rows_of, spec_of, survey_of
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import RenameUnfit, TransformChanged
 from hakiri.model.chunk import Chunk, ChunkKey
+from hakiri.model.errors import RenameUnfit
 from hakiri.model.span import KeyRange
 from hakiri.plan.caution import CautionKind
+from hakiri.plan.errors import TransformChanged
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TransformFact
 from hakiri.plan.make import make_plan
 from hakiri.plan.reading import Reading, to_json

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import PlanMoved, PlanUnreadable
+from hakiri.plan.errors import PlanMoved, PlanUnreadable
 from hakiri.plan.facts import ColumnFact, PipelineFacts
 from hakiri.plan.fingerprint import check_unmoved, fingerprint, open_sealed, seal_plan
 from hakiri.plan.make import make_plan

@@ -8,23 +8,22 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import (
+from hakiri.errors import HakiriError, render
+from hakiri.model.chunk import TableKey
+from hakiri.model.cursor import CursorColumn, StoredCursor, is_ahead, to_text
+from hakiri.model.ledger import Cursor
+from hakiri.model.source import BackfillHint, CursorKind, RateBudget
+from hakiri.plan.errors import (
     CursorColumnChanged,
     CursorColumnMissing,
     CursorUnordered,
     CursorUnreadable,
-    HakiriError,
     KeyNeeded,
     NoWindowForCursor,
     UnfitForCursor,
     WatermarkUnfit,
     WindowTooSmall,
-    render,
 )
-from hakiri.model.chunk import TableKey
-from hakiri.model.cursor import CursorColumn, StoredCursor, is_ahead, to_text
-from hakiri.model.ledger import Cursor
-from hakiri.model.source import BackfillHint, CursorKind, RateBudget
 from hakiri.plan.knobs import Origin, Setting, knobs_of
 from hakiri.plan.make import make_plan
 from hakiri.plan.read_from import floor_of

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hakiri.catalog.errors import PlanChanged
 from hakiri.catalog.sqlite import SqliteCatalog
-from hakiri.errors import PlanChanged, Recovery
+from hakiri.errors import Recovery
 from hakiri.extract.connectors.sqlite import SqliteConfig
 from hakiri.extract.connectors.sqlite.connector import SqliteConnector
 from hakiri.model.chunk import Seal, TableKey

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakiri.errors import WindowMismatch
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkStatus, Window
+from hakiri.model.errors import WindowMismatch
 from hakiri.model.key import KeyValue
 from hakiri.model.span import OneFile, PageToken, Partition, Span, WholeTable, cut
 from hakiri.plan.reading import Reading, to_json, window_of

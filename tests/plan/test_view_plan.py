@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from hakiri.errors import PlanMoved
 from hakiri.model.view import MadeView, View
 from hakiri.plan.document import to_document
+from hakiri.plan.errors import PlanMoved
 from hakiri.plan.explain import explain
 from hakiri.plan.fingerprint import check_unmoved, fingerprint_views, open_sealed, seal_plan
 from hakiri.plan.plan import Plan

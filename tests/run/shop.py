@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flow.stand import change
-from hakiri.errors import JavaMissing
+from hakiri.engine.errors import JavaMissing
 from hakiri.model.ledger import LandingStatus
 from hakiri.run.context import RunContext
 from hakiri.run.heartbeat import Heartbeat

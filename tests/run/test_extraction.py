@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import FileChanged, SourceError
+from hakiri.errors import SourceError
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.registry import open_connector
+from hakiri.extract.errors import FileChanged
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.span import Span
 from hakiri.model.table import SourceTable, TableSchema

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from hakiri.catalog.sqlite import SqliteCatalog
-from hakiri.errors import CatalogBehind, RetentionUnfit
 from hakiri.land.delta.history import landings_of, read_log
 from hakiri.land.lander import Outcome
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import Chunk, ChunkKey, Seal, Window
+from hakiri.run.errors import CatalogBehind, RetentionUnfit
 from hakiri.run.gc import Collected, collect, parse_retention
 from hakiri.run.services import TablePlace
 from hakiri.spec.pipeline import PipelineSpec, TableSpec

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from hakiri.errors import HookFailed, render
+from hakiri.errors import render
+from hakiri.land.errors import HookFailed
 from hakiri.land.hooks.https import Poster
 from hakiri.model.chunk import TableKey
 from hakiri.model.crash_points import STOP_AT, Boundary

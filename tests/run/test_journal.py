@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from clocks import ManualClock
-from hakiri.errors import NotWritable, conceal
+from hakiri.errors import conceal
+from hakiri.model.errors import NotWritable
 from hakiri.run.journal import Event, EventKind, Journal, journal_path, read_journal
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from hakiri.catalog.errors import CatalogUnavailable
 from hakiri.catalog.port import Catalog
-from hakiri.errors import CatalogUnavailable, JavaMissing
+from hakiri.engine.errors import JavaMissing
 from hakiri.model import durable
 from hakiri.model.ledger import LandingStatus
 from run.shop import Shop

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import ChunksFailed, HakiriError, RefreshWaits, SchemaDrift, SessionLost, WorkLeft
+from hakiri.errors import HakiriError
 from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Window
+from hakiri.model.errors import SchemaDrift, SessionLost
 from hakiri.model.ledger import RunStatus
+from hakiri.run.errors import ChunksFailed, RefreshWaits, WorkLeft
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.pipeline import PipelineRun, RunOptions, run_pipeline
 from hakiri.run.stop import Stop

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
 
-from hakiri.errors import CatalogDisagrees
 from hakiri.land.stamp import Stamp, app_id, to_text
 from hakiri.model.chunk import ChunkKey, ChunkStatus, TableKey
 from hakiri.model.ledger import Landing, LandingStatus, Phase
 from hakiri.model.staged import Tally
+from hakiri.run.errors import CatalogDisagrees
 from hakiri.run.rebuild import Restored, rebuild
 from run.rounds import TABLE, Rounds
 

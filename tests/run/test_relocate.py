@@ -9,11 +9,11 @@ import pytest
 
 from hakiri import wiring
 from hakiri.catalog.open import DeltaTables, PostgresServer, SqliteFile
-from hakiri.errors import InvalidProject, TableTaken
 from hakiri.land.target import NamedTarget, PathTarget
 from hakiri.run.manifest import relocate
 from hakiri.run.services import TablePlace
 from hakiri.settings import Settings
+from hakiri.spec.errors import InvalidProject, TableTaken
 from hakiri.spec.read import Project
 from projects import MakeProject
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clocks import ManualClock
-from hakiri.errors import HakiriError, RateLimited, SourceRefused, SourceUnreachable
+from hakiri.errors import HakiriError
+from hakiri.extract.errors import RateLimited, SourceRefused, SourceUnreachable
 from hakiri.model.chunk import FailureKind
 from hakiri.run.retry import Backoff, call_with_retries, failure_of
 from hakiri.run.stop import Stop

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from hakiri.catalog.sqlite import SqliteCatalog
-from hakiri.errors import RewindUnfit, WindowMismatch
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkStatus, Seal, TableKey, Window
+from hakiri.model.errors import WindowMismatch
 from hakiri.model.span import WholeTable
 from hakiri.plan.reading import Reading, to_json, window_of
 from hakiri.plan.rounds import chunk_name
+from hakiri.run.errors import RewindUnfit
 from hakiri.run.rewind import parse_window, rewind
 from hakiri.spec.pipeline import PipelineSpec
 

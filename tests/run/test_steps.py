@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 import pytest
 
-from hakiri.errors import ChunksFailed, SchemaDrift, SourceUnreachable
 from hakiri.extract.connectors.port import Connector
+from hakiri.extract.errors import SourceUnreachable
 from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Window
+from hakiri.model.errors import SchemaDrift
 from hakiri.model.ledger import Phase, RunStatus
 from hakiri.model.source import CursorKind, RateBudget
 from hakiri.plan.knobs import Knobs, Origin, Setting
 from hakiri.run import extract_chunks as work
+from hakiri.run.errors import ChunksFailed
 from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult
 from hakiri.run.services import Services
 from hakiri.run.steps import CHUNKS_PER_WORKER, TaskPlan, extract_step, land_step, plan_step, workers_for

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hakiri.errors import NotWritable
+from hakiri.model.errors import NotWritable
 from hakiri.run.doctor_project import look_at_volume, volume_of
 
 

@@ -10,13 +10,14 @@ import pytest
 from deltalake import DeltaTable
 
 from hakiri.catalog.sqlite import SqliteCatalog
-from hakiri.errors import CatalogBehind, RetentionUnfit, UpkeepFailed
 from hakiri.land.decide.adoptable import MANY_FILES
 from hakiri.land.delta.build import BUILDS
+from hakiri.land.errors import UpkeepFailed
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import Chunk, ChunkKey, Seal
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import StagedChunk
+from hakiri.run.errors import CatalogBehind, RetentionUnfit
 from hakiri.run.services import TablePlace
 from hakiri.run.upkeep import Maintained, Tended, Upkeep, maintain, parse_upkeep
 from hakiri.spec.pipeline import PipelineSpec, TableSpec

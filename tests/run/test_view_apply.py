@@ -15,13 +15,16 @@ from deltalake import write_deltalake
 
 from hakiri import wiring
 from hakiri.catalog.sqlite import SqliteCatalog
-from hakiri.errors import HakiriError, PlanMoved, ViewFailed, ViewPlaceTaken, ViewUnfit
+from hakiri.errors import HakiriError
+from hakiri.land.errors import ViewFailed
 from hakiri.land.views.port import Views
 from hakiri.land.views.rust import RustViews
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.model.view import MadeView, View
+from hakiri.plan.errors import PlanMoved
 from hakiri.plan.fingerprint import fingerprint_views
+from hakiri.run.errors import ViewPlaceTaken, ViewUnfit
 from hakiri.run.journal import read_journal
 from hakiri.run.services import Services
 from hakiri.run.stop import Stop

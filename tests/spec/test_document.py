@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hakiri.errors import UnreadableManifest
 from hakiri.spec.document import parse_document, read_document
+from hakiri.spec.errors import UnreadableManifest
 from spec.strategies import documents, toml_texts
 
 BROKEN = Path(__file__).parents[2] / "fixtures" / "manifests" / "broken"

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hakiri.errors import EditRefused, ManifestChanged, PipelineExists, PipelineNotFound
 from hakiri.model.connector import ConnectorFacts
 from hakiri.spec.document import Format
 from hakiri.spec.edit import Editor
+from hakiri.spec.errors import EditRefused, ManifestChanged, PipelineExists, PipelineNotFound
 from hakiri.spec.read import read_project
 from hakiri.spec.write import replace_file
 from projects import MakeProject

@@ -9,17 +9,11 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import (
-    BadConfig,
-    InvalidProject,
-    ManifestError,
-    ProjectNotFound,
-    TableTaken,
-    UnknownConnector,
-    render,
-)
+from hakiri.errors import ManifestError, render
 from hakiri.model.connector import ConnectorFacts
+from hakiri.model.errors import BadConfig
 from hakiri.model.source import CursorKind
+from hakiri.spec.errors import InvalidProject, ProjectNotFound, TableTaken, UnknownConnector
 from hakiri.spec.read import Project, find_project, read_project
 from projects import MakeProject
 

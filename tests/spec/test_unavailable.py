@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hakiri.errors import FeatureUnavailable, StartedByNothing
+from hakiri.spec.errors import FeatureUnavailable, StartedByNothing
 from projects import MakeProject
 from spec.test_read import MINIMAL, problems, read
 

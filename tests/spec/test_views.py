@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from hakiri.errors import InvalidProject, ManifestError
+from hakiri.errors import ManifestError
 from hakiri.model.connector import ConnectorFacts
 from hakiri.model.view import View
+from hakiri.spec.errors import InvalidProject
 from hakiri.spec.read import Project, read_project
 from hakiri.spec.view import expanded
 from projects import MakeProject

@@ -15,10 +15,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hakiri.errors import StagedUnfit, TallyUnbalanced
 from hakiri.model.crash_points import STOP_AT, Boundary
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import StagedChunk, Tally
+from hakiri.stage.errors import StagedUnfit, TallyUnbalanced
 from hakiri.stage.layout import parents
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.manifest import fingerprint, from_json, read_manifest, to_json

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hakiri.errors import AttemptTaken, ColumnUnholdable, SchemaDrifted
 from hakiri.model.staged import StagedChunk, Tally
+from hakiri.stage.errors import AttemptTaken, ColumnUnholdable, SchemaDrifted
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.parquet import Sizes
 from hakiri.stage.port import Files

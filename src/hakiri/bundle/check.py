@@ -16,9 +16,10 @@ from hakiri.bundle.check_starts import check_start
 from hakiri.bundle.check_substitutions import check_substitutions
 from hakiri.bundle.check_tasks import check_task
 from hakiri.bundle.compute import Document
+from hakiri.bundle.errors import BundleUnreadable
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.job import all_tasks
-from hakiri.errors import BundleError, BundleUnreadable
+from hakiri.errors import BundleError
 
 _SHAPES: dict[str, Callable[[Any], object]] = {
     "jobs": Job.from_dict,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hakiri.bundle.compute import Document
+from hakiri.bundle.errors import TaskGraphBroken
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.job import MOST_AT_ONCE, all_tasks
 from hakiri.bundle.texts import resolved
-from hakiri.errors import BundleError, TaskGraphBroken
+from hakiri.errors import BundleError
 
 
 def check_graph(bundle: Bundle, name: str, job: Document) -> Iterator[BundleError]:

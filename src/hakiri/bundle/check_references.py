@@ -10,10 +10,11 @@ from typing import Any
 
 from hakiri.bundle.check_graph import tasks_of, upstream
 from hakiri.bundle.compute import Document
+from hakiri.bundle.errors import ReferenceUnknown
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.job import PACKAGE, PLANNED_LISTS, PLANNED_VALUES
 from hakiri.bundle.texts import AT_RUN, resolved, texts
-from hakiri.errors import BundleError, ReferenceUnknown
+from hakiri.errors import BundleError
 
 _TOLD = {"hakiri-plan": PLANNED_VALUES}
 """What entry points tell the tasks after them."""

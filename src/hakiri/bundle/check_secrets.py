@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from hakiri.bundle.check_tasks import arguments_of, is_ours
 from hakiri.bundle.compute import Document
+from hakiri.bundle.errors import ScopeUnnamed
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.job import all_tasks
-from hakiri.errors import BundleError, ScopeUnnamed
+from hakiri.errors import BundleError
 
 _FLAG = "--secret-scope"
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from hakiri.bundle.compute import Document
+from hakiri.bundle.errors import LocationAdrift, ScheduleUnfit
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.quartz import fault_of, fault_of_zone
 from hakiri.bundle.texts import AT_DEPLOY, resolved
-from hakiri.errors import BundleError, LocationAdrift, ScheduleUnfit
+from hakiri.errors import BundleError
 
 
 def check_start(bundle: Bundle, name: str, job: Document) -> Iterator[BundleError]:

@@ -11,9 +11,10 @@ from databricks.bundles.jobs import Job
 from databricks.bundles.schemas import Schema
 from databricks.bundles.volumes import Volume
 
+from hakiri.bundle.errors import ReferenceUnknown
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.texts import AT_DEPLOY, texts
-from hakiri.errors import BundleError, ReferenceUnknown
+from hakiri.errors import BundleError
 
 _SUBSTITUTED = frozenset(("var", "resources", "workspace", "bundle", "artifacts"))
 _DEPLOYED = frozenset(("id", "url"))

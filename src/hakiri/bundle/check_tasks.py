@@ -7,8 +7,9 @@ from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, distribution
 
 from hakiri.bundle.compute import Document
+from hakiri.bundle.errors import ArgumentsUnfit, EntryPointUnknown, EnvironmentUnknown, WheelLeftOut
 from hakiri.bundle.job import PACKAGE, WHEEL
-from hakiri.errors import ArgumentsUnfit, BundleError, EntryPointUnknown, EnvironmentUnknown, WheelLeftOut
+from hakiri.errors import BundleError
 from hakiri.jobs.parameters import PROGRAMS, fault_of
 
 _COMPUTES = ("environment_key", "job_cluster_key", "existing_cluster_id", "new_cluster")

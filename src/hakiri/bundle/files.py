@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from hakiri.bundle.compute import Document
+from hakiri.bundle.errors import BundleUnreadable
 from hakiri.bundle.resources import compute_of, jobs_of
-from hakiri.errors import BundleUnreadable
 from hakiri.spec.check_starts import BUNDLE_FILE, bundle_root
 from hakiri.spec.read import Project
 from hakiri.spec.reference import references_in

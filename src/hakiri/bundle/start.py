@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 from cronsim import CronSim
 
-from hakiri.errors import ScheduleUnfit
+from hakiri.bundle.errors import ScheduleUnfit
 from hakiri.spec.schedule import Cron, Every
 from hakiri.spec.trigger import FileArrivalTrigger, TableUpdateTrigger, Trigger, WebhookTrigger
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hakiri.catalog.errors import PlanChanged
 from hakiri.catalog.rows import chunk_key, chunk_of, chunk_row, chunk_state, key_values, landing_of, table_values
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Value, insert
-from hakiri.errors import PlanChanged
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Progress, TableKey, Window
 from hakiri.model.ledger import LandingStatus
 from hakiri.model.timestamps import to_text

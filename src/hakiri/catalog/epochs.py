@@ -6,8 +6,9 @@ from datetime import datetime
 from threading import Lock
 from typing import Protocol
 
+from hakiri.catalog.errors import CatalogBusy, CatalogUnavailable, EpochsStale
 from hakiri.catalog.port import EPOCH_STALENESS_SECONDS
-from hakiri.errors import CatalogBusy, CatalogError, CatalogUnavailable, EpochsStale
+from hakiri.errors import CatalogError
 from hakiri.model.clock import Clock
 from hakiri.model.ledger import EpochScope
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hakiri.catalog.chunks import LANDINGS_OF_TABLE, staged
+from hakiri.catalog.errors import LandingHeld, LandingLost
 from hakiri.catalog.lease_watch import LeaseWatch, Sighting
 from hakiri.catalog.rows import landing_of, landing_row, table_values
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import LANDINGS, insert
-from hakiri.errors import LandingHeld, LandingLost
 from hakiri.model.chunk import ChunkKey, TableKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.model.timestamps import to_text

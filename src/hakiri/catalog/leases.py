@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import itemgetter
 
+from hakiri.catalog.errors import LeaseLost, UnknownPipeline
 from hakiri.catalog.lease_watch import LeaseWatch, Sighting
 from hakiri.catalog.rows import chunk_of, key_values, seal_of
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import Value
-from hakiri.errors import LeaseLost, UnknownPipeline
 from hakiri.model.chunk import ChunkKey, ChunkStatus, Failure, FailureKind, Lease, Seal
 from hakiri.model.timestamps import from_text, to_text
 

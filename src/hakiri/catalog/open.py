@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
+from hakiri.catalog.errors import CatalogDriverMissing, CatalogUnavailable
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import Sidecars
-from hakiri.errors import CatalogDriverMissing, CatalogUnavailable
 from hakiri.model.clock import Clock
 
 if TYPE_CHECKING:

@@ -23,12 +23,12 @@ from psycopg.rows import dict_row
 
 from hakiri.catalog import ddl
 from hakiri.catalog.chunks import PROGRESS
+from hakiri.catalog.errors import AddressUnreadable, CatalogBusy, CatalogTooNew
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.sqlite import refused
 from hakiri.catalog.store import Row, Session, unavailable
 from hakiri.catalog.tables import TABLES, Table, Value
-from hakiri.errors import AddressUnreadable, CatalogBusy, CatalogTooNew
 from hakiri.model.clock import Clock
 from hakiri.model.dsn import Dsn
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from hakiri.catalog.errors import BackwardMove, CursorMoved, SchemaMoved, SnapshotChanged, UnknownPipeline
 from hakiri.catalog.rows import run_of, run_row, snapshot_of, snapshot_row, table_values
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import (
@@ -20,7 +21,6 @@ from hakiri.catalog.tables import (
     insert,
     named_bucket,
 )
-from hakiri.errors import BackwardMove, CursorMoved, SchemaMoved, SnapshotChanged, UnknownPipeline
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import (
     Cursor,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
-from hakiri.errors import SidecarUnfit
+from hakiri.catalog.errors import SidecarUnfit
 from hakiri.model.durable import sync
 from hakiri.model.ledger import Sidecar
 

@@ -12,13 +12,15 @@ from typing import IO, TypeVar
 
 from hakiri.catalog import ddl
 from hakiri.catalog.chunks import PROGRESS
+from hakiri.catalog.errors import BackwardMove, CatalogTooNew
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row, Session, unavailable
 from hakiri.catalog.tables import TABLES, Table, Value
-from hakiri.errors import BackwardMove, Bug, CatalogTooNew, HakiriError
+from hakiri.errors import HakiriError
 from hakiri.model.clock import Clock
 from hakiri.model.durable import sync_above
+from hakiri.model.errors import Bug
 
 T = TypeVar("T")
 

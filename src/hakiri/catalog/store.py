@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
+from hakiri.catalog.errors import CatalogUnavailable
 from hakiri.catalog.tables import Table, Value
-from hakiri.errors import CatalogUnavailable, NotWritable
 from hakiri.model.disk_full import FULL, is_full
+from hakiri.model.errors import NotWritable
 
 T = TypeVar("T")
 Row = Mapping[str, Any]

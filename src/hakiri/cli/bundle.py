@@ -49,7 +49,7 @@ def check(project: ProjectOption = None, as_json: JsonOption = False) -> None:
 
 
 def _read(project: Path | None) -> Bundle:
-    from hakiri.errors import BundleUnreadable
+    from hakiri.bundle.errors import BundleUnreadable
     from hakiri.settings import from_environment
     from hakiri.wiring import workplace
 

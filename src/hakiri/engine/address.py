@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from hakiri.errors import SessionUnreachable, conceal
+from hakiri.engine.errors import SessionUnreachable
+from hakiri.errors import conceal
 
 DEFAULT_PORT = 15002
 ANSWER_SECONDS = 5.0

@@ -14,7 +14,7 @@ from hakiri.engine.launch import Embedded, launch
 from hakiri.engine.log import open_log
 from hakiri.engine.probe import exercise
 from hakiri.engine.settings import EngineSettings
-from hakiri.errors import SessionFailed
+from hakiri.model.errors import SessionFailed
 from hakiri.model.session import SessionKind
 
 

@@ -7,8 +7,8 @@ import os
 from pyspark.sql import SparkSession
 
 from hakiri.engine.address import ANSWER_SECONDS, knock, show_remote
+from hakiri.engine.errors import SessionUnreachable, SparkMissing
 from hakiri.engine.spark_errors import spark_errors
-from hakiri.errors import SessionUnreachable, SparkMissing
 from hakiri.model.session import first_line
 
 

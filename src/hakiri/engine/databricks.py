@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from hakiri.engine.address import knock, show_remote
+from hakiri.engine.errors import SessionUnreachable
 from hakiri.engine.spark_errors import spark_errors
-from hakiri.errors import SessionFailed, SessionUnreachable
+from hakiri.model.errors import SessionFailed
 from hakiri.model.session import first_line
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from hakiri.engine.errors import SparkMissing
 from hakiri.engine.java import Java
-from hakiri.errors import SparkMissing
 
 LOOPBACK = "127.0.0.1"
 

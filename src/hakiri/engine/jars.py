@@ -13,9 +13,9 @@ from pathlib import Path
 
 from hakiri.engine.cache_files import held, publish_copy
 from hakiri.engine.environment import launch_environment, spark_home
+from hakiri.engine.errors import JarsUnavailable, SparkMissing
 from hakiri.engine.java import Java
 from hakiri.engine.settings import EngineSettings
-from hakiri.errors import JarsUnavailable, SparkMissing
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from hakiri.engine.cache_files import publish
+from hakiri.engine.errors import JavaMissing
 from hakiri.engine.trust_store import trust_store
-from hakiri.errors import JavaMissing
 
 OLDEST = 17
 

@@ -20,7 +20,7 @@ from hakiri.engine.java import Java
 from hakiri.engine.log import Log
 from hakiri.engine.settings import EngineSettings
 from hakiri.engine.spark_errors import spark_errors
-from hakiri.errors import SessionFailed
+from hakiri.model.errors import SessionFailed
 from hakiri.model.session import MAX_REASON, first_line
 
 

@@ -10,7 +10,7 @@ from hakiri.engine.java import find_java
 from hakiri.engine.launch import has_jvm_died, launch
 from hakiri.engine.log import Log
 from hakiri.engine.settings import EngineSettings
-from hakiri.errors import SessionFailed
+from hakiri.model.errors import SessionFailed
 
 
 def open_local(settings: EngineSettings, log: Log) -> SparkSession:

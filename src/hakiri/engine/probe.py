@@ -14,7 +14,7 @@ from uuid import uuid4
 from hakiri.engine.session import open_session
 from hakiri.engine.settings import EngineSettings
 from hakiri.engine.spark_errors import spark_errors
-from hakiri.errors import SessionFailed
+from hakiri.model.errors import SessionFailed
 from hakiri.model.schema_name import quote_schema
 from hakiri.model.session import first_line
 

@@ -12,7 +12,7 @@ from databricks.sdk import WorkspaceClient
 from databricks.sdk.errors import NotFound, PermissionDenied, Unauthenticated
 from databricks.sdk.errors.base import DatabricksError
 
-from hakiri.errors import ScopeRefused, ScopeUnanswered
+from hakiri.engine.errors import ScopeRefused, ScopeUnanswered
 from hakiri.model.session import first_line
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, assert_never
 
 from hakiri.engine.databricks import has_client, is_runtime, open_runtime, open_workspace
+from hakiri.engine.errors import SessionUnreachable, SparkMissing
 from hakiri.engine.log import Log, capture_python, open_log
 from hakiri.engine.settings import EngineSettings
 from hakiri.engine.spark_errors import spark_errors
-from hakiri.errors import SessionFailed, SessionLost, SessionUnreachable, SparkMissing
+from hakiri.model.errors import SessionFailed, SessionLost
 from hakiri.model.session import SessionKind, close_at_exit, first_line
 
 if TYPE_CHECKING:

@@ -7,9 +7,11 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from hakiri.engine.errors import TaskLost, TaskOutOfMemory
 from hakiri.engine.spark_errors import spark_errors
-from hakiri.errors import Bug, HakiriError, SessionLost, TaskLost, TaskOutOfMemory
+from hakiri.errors import HakiriError
 from hakiri.model.crash_points import crash_point_for_tasks, set_crash_point
+from hakiri.model.errors import Bug, SessionLost
 from hakiri.model.session import first_line, has_ended
 
 if TYPE_CHECKING:

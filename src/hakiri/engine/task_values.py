@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hakiri.engine.databricks import is_runtime, open_runtime
 from hakiri.engine.spark_errors import spark_errors
-from hakiri.errors import SessionFailed
+from hakiri.model.errors import SessionFailed
 
 TaskValue = bool | int | str | list[int]
 

@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hakiri.errors import ChunkTooLarge, HakiriError
+from hakiri.errors import HakiriError
 from hakiri.extract.changes.feed import Feed
 from hakiri.extract.changes.normalize import by_values
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.extract.errors import ChunkTooLarge
 from hakiri.extract.hash import content_of
 from hakiri.extract.landing_types import to_landing
 from hakiri.extract.provenance import Provenance, with_provenance

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from hakiri.errors import TypeUnlandable
+from hakiri.extract.errors import TypeUnlandable
 from hakiri.model.delta_types import MAX_PRECISION, children, why_not
 
 

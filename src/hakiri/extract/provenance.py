@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from hakiri.errors import ColumnReserved
+from hakiri.extract.errors import ColumnReserved
 from hakiri.extract.hash import row_hashes
 from hakiri.model.staged import PROVENANCE
 

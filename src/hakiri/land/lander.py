@@ -8,16 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from hakiri.errors import (
-    HakiriError,
-    LandingFailed,
-    LandingOutOfOrder,
-    NotWritable,
-    NullKeys,
-    SessionLost,
-    TableContended,
-    TableMovedBack,
-)
+from hakiri.errors import HakiriError
 from hakiri.land.decide.adoptable import can_adopt_build
 from hakiri.land.decide.decide import decide
 from hakiri.land.delta.adopt import add_actions
@@ -25,6 +16,7 @@ from hakiri.land.delta.build import Build, Trial, tidy_folder
 from hakiri.land.delta.history import Commit, landings_of
 from hakiri.land.delta.rust import RustTable
 from hakiri.land.delta.spark import SparkTable, translated
+from hakiri.land.errors import LandingFailed, LandingOutOfOrder, NullKeys, TableContended, TableMovedBack
 from hakiri.land.query.watermark import count_unmarked
 from hakiri.land.recipe import Laid, LandRequest, Recipe
 from hakiri.land.staged.files import count_keyless
@@ -32,6 +24,7 @@ from hakiri.land.stamp import Stamp, app_id
 from hakiri.land.table_state import DeltaState, Turn, turn
 from hakiri.land.target import NamedTarget, PathTarget, Target, folder_of
 from hakiri.model.crash_points import Boundary, passing
+from hakiri.model.errors import NotWritable, SessionLost
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally
 from hakiri.model.types import Struct

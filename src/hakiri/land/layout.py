@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from hakiri.errors import LayoutUnfit
+from hakiri.land.errors import LayoutUnfit
 from hakiri.model.types import Decimal, Simple, Struct
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from hakiri.errors import LandingTooLarge
+from hakiri.land.errors import LandingTooLarge
 from hakiri.model.chunk import ChunkKey, TableKey
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from hakiri.errors import LandingOutOfOrder, TableMovedBack
+from hakiri.land.errors import LandingOutOfOrder, TableMovedBack
 from hakiri.land.layout import BARE, Layout
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.model.types import Struct

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from hakiri.errors import MirrorUnfit, TombstonesLost
+from hakiri.land.errors import MirrorUnfit, TombstonesLost
 from hakiri.land.lander import Landed, find_table, land
 from hakiri.land.layout import BARE
 from hakiri.land.recipe import LandRequest, Mirror

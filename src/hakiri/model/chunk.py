@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from hakiri.errors import WindowMismatch
+from hakiri.model.errors import WindowMismatch
 
 Bound = int | str
 """An edge of a window: a number, or text that sorts as its values do (ISO 8601 for instants)."""

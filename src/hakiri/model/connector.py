@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hakiri.errors import BadConfig
+from hakiri.model.errors import BadConfig
 from hakiri.model.source import CursorKind
 
 

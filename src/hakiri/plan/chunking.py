@@ -9,12 +9,12 @@ from decimal import Decimal
 from math import isfinite
 from typing import assert_never
 
-from hakiri.errors import WindowTooSmall
 from hakiri.model.chunk import TableKey
 from hakiri.model.cursor import CursorColumn
 from hakiri.model.key import KeyValue
 from hakiri.model.source import CursorKind, Piece, Survey
 from hakiri.model.span import KeyRange, OneFile, Partition, WholeTable
+from hakiri.plan.errors import WindowTooSmall
 from hakiri.plan.reading import Reading
 from hakiri.plan.sizing import Target, join_pieces
 from hakiri.plan.windows import MAX_WINDOWS, Time, cut_windows, windows_between

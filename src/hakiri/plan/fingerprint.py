@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
-from hakiri.errors import PlanMoved, PlanUnreadable, masked
+from hakiri.errors import masked
 from hakiri.model import span as spans
 from hakiri.model.key import KeyValue, to_plain
 from hakiri.model.source import Survey
 from hakiri.plan.document import VERSION, to_document
+from hakiri.plan.errors import PlanMoved, PlanUnreadable
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.modes import watermark_of
 from hakiri.plan.plan import Plan

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from hakiri.errors import NoWindowForCursor
 from hakiri.model.source import CursorKind, RateBudget
+from hakiri.plan.errors import NoWindowForCursor
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.read_from import cursor_column, type_of_cursor
 

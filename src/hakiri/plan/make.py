@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 
-from hakiri.errors import KeyNeeded
 from hakiri.model import span as spans
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
 from hakiri.model.ledger import Phase
@@ -16,6 +15,7 @@ from hakiri.model.span import OneFile
 from hakiri.model.transitions import PHASE_MOVES, Move
 from hakiri.plan.caution import cautions
 from hakiri.plan.chunking import Cut, Portion, portions
+from hakiri.plan.errors import KeyNeeded
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.knobs import Knobs, knobs_of, window_for
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, Progression, TablePlan

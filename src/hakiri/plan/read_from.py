@@ -6,7 +6,10 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
-from hakiri.errors import (
+from hakiri.model.chunk import TableKey
+from hakiri.model.cursor import CursorColumn, CursorType, shown
+from hakiri.model.key import KeyValue
+from hakiri.plan.errors import (
     CursorColumnChanged,
     CursorColumnMissing,
     CursorUnordered,
@@ -14,9 +17,6 @@ from hakiri.errors import (
     UnfitForCursor,
     WatermarkUnfit,
 )
-from hakiri.model.chunk import TableKey
-from hakiri.model.cursor import CursorColumn, CursorType, shown
-from hakiri.model.key import KeyValue
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.modes import cursor_of_table, watermark_of
 from hakiri.plan.reading import cursor_from_text

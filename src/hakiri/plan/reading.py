@@ -9,7 +9,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from math import ceil, floor, isfinite
 from typing import Any
 
-from hakiri.errors import CursorUnreadable
 from hakiri.model import cursor as cursors
 from hakiri.model import span as spans
 from hakiri.model.chunk import Bound, TableKey, Window
@@ -17,6 +16,7 @@ from hakiri.model.cursor import CursorColumn, StoredCursor
 from hakiri.model.key import KeyValue, from_plain, to_plain
 from hakiri.model.span import KeyRange, Partition, Span
 from hakiri.model.timestamps import to_text
+from hakiri.plan.errors import CursorUnreadable
 
 _MAX_DIGITS = 100  # of a decimal that becomes a bound; `1E+999999` would fill the memory
 

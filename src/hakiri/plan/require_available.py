@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hakiri.errors import FeatureUnavailable
+from hakiri.spec.errors import FeatureUnavailable
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.unavailable import unavailable_in_pipeline
 from hakiri.spec.validation_errors import key_name

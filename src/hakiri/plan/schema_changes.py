@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hakiri.errors import HakiriError, KeyChanged, RenameUnfit, SchemaDrift, SchemaIncompatible, TransformChanged
+from hakiri.errors import HakiriError
 from hakiri.model.accepted_types import accepted_types
 from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.column_renames import doubled, outdated, present_name
+from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
 from hakiri.model.span import OneFile
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.widening import opened, wider
+from hakiri.plan.errors import KeyChanged, TransformChanged
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TableFacts
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History

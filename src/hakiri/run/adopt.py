@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import AdoptionUnfit
 from hakiri.land.delta.handover import hand_over
 from hakiri.land.delta.last_landing import LastLanding, last_landing
 from hakiri.land.stamp import app_id
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Landing, LandingStatus
+from hakiri.run.errors import AdoptionUnfit
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.owner import owner_note
 from hakiri.run.rebuild import Story, as_of, rebuild, registration, set_phase, write_story

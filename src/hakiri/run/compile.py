@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakiri.errors import HakiriError, InvalidProject, ManifestError, Place, SourceUncompilable, TransformStale
+from hakiri.errors import HakiriError, ManifestError, Place
+from hakiri.extract.errors import SourceUncompilable
+from hakiri.run.errors import TransformStale
 from hakiri.run.manifest import Workplace
+from hakiri.spec.errors import InvalidProject
 from hakiri.spec.read import PIPELINE_FOLDER, TRANSFORM_SUFFIX, shown_path
 from hakiri.spec.write import replace_file
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import uuid4
 
-from hakiri.errors import Bug, HakiriError, mask
+from hakiri.errors import HakiriError, mask
 from hakiri.model.clock import Clock
+from hakiri.model.errors import Bug
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import EventKind, Journal
 from hakiri.run.retry import Backoff, call_with_retries

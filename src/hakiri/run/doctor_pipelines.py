@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import LastRunFailed
 from hakiri.model.chunk import ChunkStatus
 from hakiri.model.ledger import RunStatus
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.schema_changes import refusal, schema_changes
 from hakiri.run.doctor import Seen
+from hakiri.run.errors import LastRunFailed
 from hakiri.run.pipeline import chunks_failed
 from hakiri.run.plan import Planned
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
-from hakiri.errors import NotWritable, UnresolvedReference
+from hakiri.model.errors import NotWritable
 from hakiri.run.doctor import Look
+from hakiri.spec.errors import UnresolvedReference
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import Project
 from hakiri.spec.reference import Reference, references_in, texts_in

@@ -8,20 +8,23 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from time import monotonic
 
+from hakiri.catalog.errors import LeaseLost
 from hakiri.engine.task import call_on_executor
-from hakiri.errors import HakiriError, LeaseLost, NotWritable, Recovery, SessionLost, TableUnlisted, TaskStopped
+from hakiri.errors import HakiriError, Recovery
 from hakiri.extract.changes.feed import feed_of
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.model.chunk import ChunkKey, ChunkStatus, Failure, FailureKind, Lease
 from hakiri.model.crash_points import Boundary, passing
+from hakiri.model.errors import NotWritable, SessionLost
 from hakiri.model.table import TableSchema
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.modes import key_rules, replaces_table
 from hakiri.plan.reading import from_json
 from hakiri.run.budget import Quota
 from hakiri.run.context import RunContext
+from hakiri.run.errors import TableUnlisted, TaskStopped
 from hakiri.run.extraction import Extraction, Staged
 from hakiri.run.journal import EventKind
 from hakiri.run.retry import failure_of

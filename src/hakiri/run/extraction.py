@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 
-from hakiri.errors import SourceMoved, TaskStopped
 from hakiri.extract.changes.feed import Feed
 from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
 from hakiri.extract.connectors.port import Connector
+from hakiri.extract.errors import SourceMoved
 from hakiri.extract.provenance import Provenance
 from hakiri.extract.sink import Heeding
 from hakiri.extract.transform.reshape import Reshape
@@ -18,6 +18,7 @@ from hakiri.model.chunk import GONE, Seal
 from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.span import OneFile
 from hakiri.model.staged import Tally
+from hakiri.run.errors import TaskStopped
 from hakiri.run.stop import StopSign
 from hakiri.spec.quality import AnyRowRule
 from hakiri.stage.layout import Attempt

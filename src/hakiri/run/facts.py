@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import TableBare, WatermarkUnfit
 from hakiri.extract.changes.feed import Feed, described, feed_of
 from hakiri.extract.connectors.port import Connector, Indexing
 from hakiri.extract.landing_types import landing_schema
@@ -20,10 +19,12 @@ from hakiri.model.key import KeyValue
 from hakiri.model.ledger import LandingStatus, Phase
 from hakiri.model.span import OneFile
 from hakiri.model.table import TableSchema
+from hakiri.plan.errors import WatermarkUnfit
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.modes import BY_CONTENT, watermark_of
 from hakiri.plan.read_from import floor_of
 from hakiri.plan.rounds import History
+from hakiri.run.errors import TableBare
 from hakiri.run.schema_history import last_schema_decision
 from hakiri.run.transforms import key_after
 from hakiri.spec.pipeline import PipelineSpec, TableSpec

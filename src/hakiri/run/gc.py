@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from urllib.parse import unquote
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import CatalogBehind, HakiriError, RetentionUnfit
+from hakiri.errors import HakiriError
 from hakiri.land.delta.contents import TableContents, read_contents
 from hakiri.land.stamp import app_id
 from hakiri.land.target import PathTarget
 from hakiri.model.chunk import ChunkKey, ChunkStatus, TableKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.run.context import RunContext
+from hakiri.run.errors import CatalogBehind, RetentionUnfit
 from hakiri.run.services import TablePlace
 from hakiri.spec.duration import parse_duration
 from hakiri.spec.pipeline import PipelineSpec, TableSpec

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from time import monotonic
 
-from hakiri.errors import CursorMoved, HakiriError, SessionLost
+from hakiri.catalog.errors import CursorMoved
+from hakiri.errors import HakiriError
 from hakiri.land.target import Target, address_of
 from hakiri.model.chunk import TableKey
 from hakiri.model.crash_points import Boundary, passing
+from hakiri.model.errors import SessionLost
 from hakiri.model.hook import HookCall
 from hakiri.model.ledger import Cursor, Landing, LandingStatus
 from hakiri.run.context import RunContext

@@ -6,7 +6,8 @@ import re
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from hakiri.errors import PipelineExists, Place
+from hakiri.errors import Place
+from hakiri.spec.errors import PipelineExists
 from hakiri.spec.read import PROJECT_FILE, shown_path
 from hakiri.spec.write import replace_file
 

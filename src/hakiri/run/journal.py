@@ -13,9 +13,10 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
-from hakiri.errors import NotWritable, masked
+from hakiri.errors import masked
 from hakiri.model.clock import Clock
 from hakiri.model.durable import sync, sync_above
+from hakiri.model.errors import NotWritable
 from hakiri.model.timestamps import from_text, to_text
 
 Fact = str | int | float | bool | None

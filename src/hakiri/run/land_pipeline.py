@@ -9,8 +9,9 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
-from hakiri.errors import HakiriError, SessionLost
+from hakiri.errors import HakiriError
 from hakiri.model.chunk import ChunkKey
+from hakiri.model.errors import SessionLost
 from hakiri.run.context import RunContext
 from hakiri.run.journal import EventKind, Journal
 from hakiri.run.land_table import TableLander, TableLanding

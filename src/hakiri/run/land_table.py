@@ -7,18 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 
-from hakiri.errors import (
-    CursorMoved,
-    HookError,
-    LandingHeld,
-    LandingLost,
-    NullKeys,
-    SchemaMoved,
-    StagedFileUnfit,
-    StagedUnfit,
-)
+from hakiri.catalog.errors import CursorMoved, LandingHeld, LandingLost, SchemaMoved
+from hakiri.errors import HookError
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.delta.durable import make_durable
+from hakiri.land.errors import NullKeys, StagedFileUnfit
 from hakiri.land.lander import Landed, check_landing, land, last_number
 from hakiri.land.quarantine.rows import land_quarantine
 from hakiri.land.recipe import LandRequest
@@ -44,6 +37,7 @@ from hakiri.run.land_options import LandOptions
 from hakiri.run.schema_history import SchemaDecision, last_schema_decision
 from hakiri.spec.load import LoadMode, NullKeyPolicy
 from hakiri.spec.pipeline import SchemaPolicy, TableSpec
+from hakiri.stage.errors import StagedUnfit
 from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
 from hakiri.stage.seal import verify
 

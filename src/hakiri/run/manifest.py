@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hakiri.errors import EditRefused, InvalidProject, PipelineNotFound, ProjectNotFound
 from hakiri.model.connector import Connectors
 from hakiri.model.function import Functions
 from hakiri.model.manifest_edit import ManifestEdit
 from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
+from hakiri.spec.errors import EditRefused, InvalidProject, PipelineNotFound, ProjectNotFound
 from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import (

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import TableOwned
 from hakiri.land.delta.last_landing import last_landing
 from hakiri.land.stamp import app_id
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import LandingStatus
+from hakiri.run.errors import TableOwned
 from hakiri.run.services import TablePlace
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 

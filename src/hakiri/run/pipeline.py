@@ -7,17 +7,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from hakiri.errors import (
-    BackwardMove,
-    ChunksFailed,
-    ChunksLeft,
-    HakiriError,
-    PlanChanged,
-    RefreshWaits,
-    SourceRestless,
-    WorkLeft,
-    mask,
-)
+from hakiri.catalog.errors import BackwardMove, PlanChanged
+from hakiri.errors import HakiriError, mask
 from hakiri.extract.connectors.port import Connector, Pinnable
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.lander import Outcome
@@ -33,6 +24,7 @@ from hakiri.plan.schema_changes import ChangeKind, SchemaChange, refusal, schema
 from hakiri.run.budget import Quota
 from hakiri.run.check_tables import require_tables_intact
 from hakiri.run.context import RunContext, new_run_id
+from hakiri.run.errors import ChunksFailed, ChunksLeft, RefreshWaits, SourceRestless, WorkLeft
 from hakiri.run.extract_chunks import ChunkExtractor, OnStaged, Source, release_dead_leases
 from hakiri.run.facts import GatheredFacts, gather_facts
 from hakiri.run.gc import sweep_beaten_attempts

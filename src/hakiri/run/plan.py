@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import HakiriError, NotWritable, PlanUnreadable
+from hakiri.errors import HakiriError
 from hakiri.extract.connectors.port import Connector
+from hakiri.model.errors import NotWritable
 from hakiri.plan.document import to_document
+from hakiri.plan.errors import PlanUnreadable
 from hakiri.plan.explain import explain
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.fingerprint import Fingerprint, open_sealed, seal_plan

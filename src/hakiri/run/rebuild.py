@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import CatalogDisagrees, HakiriError, StagedUnfit
+from hakiri.errors import HakiriError
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.delta.contents import TableContents, read_contents
@@ -22,11 +22,13 @@ from hakiri.model.chunk import Chunk, ChunkKey, TableKey
 from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Snapshot
 from hakiri.model.span import OneFile
 from hakiri.plan.reading import from_json, window_of
+from hakiri.run.errors import CatalogDisagrees
 from hakiri.run.facts import describe_tables
 from hakiri.run.schema_history import SchemaDecision
 from hakiri.run.services import Services, TablePlace
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
+from hakiri.stage.errors import StagedUnfit
 from hakiri.stage.layout import MANIFEST, RUNS
 from hakiri.stage.manifest import read_manifest
 

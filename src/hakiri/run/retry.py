@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from random import random
 from typing import Self, TypeVar
 
-from hakiri.errors import HakiriError, HookUnanswered, RateLimited, Recovery, mask
+from hakiri.errors import HakiriError, Recovery, mask
+from hakiri.extract.errors import RateLimited
+from hakiri.land.errors import HookUnanswered
 from hakiri.model.chunk import Failure, FailureKind
 from hakiri.model.clock import Clock
 from hakiri.run.stop import Stop

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import RewindUnfit, WindowMismatch
 from hakiri.model.chunk import Bound, ChunkKey, TableKey, Window
+from hakiri.model.errors import WindowMismatch
 from hakiri.model.timestamps import to_text
 from hakiri.plan.reread import chunks_to_reread
+from hakiri.run.errors import RewindUnfit
 from hakiri.run.facts import history_of
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import RunAmbiguous, RunNotFound
 from hakiri.model.ledger import Run
 from hakiri.model.timestamps import to_brief
+from hakiri.run.errors import RunAmbiguous, RunNotFound
 from hakiri.run.journal import journal_path
 from hakiri.spec.validation_errors import guess
 

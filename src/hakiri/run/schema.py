@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hakiri.catalog.errors import SchemaMoved
 from hakiri.catalog.port import Catalog
-from hakiri.errors import HakiriError, NotAcceptable, SchemaIncompatible, SchemaMoved, StagedUnfit, UnknownTable
+from hakiri.errors import HakiriError
 from hakiri.extract.connectors.port import Connector
 from hakiri.land.decide.reconcile import reconcile
+from hakiri.land.errors import UnknownTable
 from hakiri.land.staged.types import table_type
 from hakiri.model.accepted_types import accepted_text, accepted_types
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey
 from hakiri.model.column_renames import outdated, present_name
+from hakiri.model.errors import SchemaIncompatible
 from hakiri.model.ledger import LandingStatus
 from hakiri.model.timestamps import to_brief
 from hakiri.model.types import Struct
@@ -30,6 +33,7 @@ from hakiri.plan.schema_changes import (
     schema_changes,
     told,
 )
+from hakiri.run.errors import NotAcceptable
 from hakiri.run.facts import describe_tables
 from hakiri.run.schema_history import SchemaDecision, last_schema_decision
 from hakiri.run.services import TablePlace
@@ -37,6 +41,7 @@ from hakiri.run.source_sample import sample_source
 from hakiri.spec.feed import feed_load, sequence_columns
 from hakiri.spec.pipeline import PipelineSpec, SchemaPolicy, TableSpec
 from hakiri.spec.validation_errors import guess
+from hakiri.stage.errors import StagedUnfit
 from hakiri.stage.manifest import read_manifest
 
 if TYPE_CHECKING:

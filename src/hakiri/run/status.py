@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import HakiriError, TableMovedBack, as_json
+from hakiri.errors import HakiriError, as_json
+from hakiri.land.errors import TableMovedBack
 from hakiri.model.chunk import Progress
 from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
 from hakiri.model.timestamps import to_brief

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from threading import Event, current_thread, main_thread
 from types import FrameType
 
-from hakiri.errors import NotWritable
 from hakiri.model.clock import Clock
+from hakiri.model.errors import NotWritable
 from hakiri.stage.layout import RUNS, encode
 from hakiri.stage.port import Files
 

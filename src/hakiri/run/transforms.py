@@ -6,16 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakiri.errors import (
-    InvalidProject,
-    ManifestError,
-    Place,
-    ReferenceUnfit,
-    TransformUnfit,
-    UnreadableManifest,
-    WrongValue,
-)
+from hakiri.errors import ManifestError, Place
+from hakiri.extract.errors import ReferenceUnfit, TransformUnfit
 from hakiri.spec.component import ComponentSpec
+from hakiri.spec.errors import InvalidProject, UnreadableManifest, WrongValue
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.read import Definition, Project, shown_path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hakiri.errors import UnknownTable
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.landing_types import landing_schema
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.extract.transform.trial import Trial, as_answer, try_reshape
+from hakiri.land.errors import UnknownTable
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.validation_errors import guess
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.port import Catalog
-from hakiri.errors import HakiriError, RetentionUnfit, as_json
+from hakiri.errors import HakiriError, as_json
 from hakiri.land.delta.build import BUILDS, build_number
 from hakiri.land.target import NamedTarget, PathTarget, Target
 from hakiri.land.upkeep.compact import compact
@@ -20,6 +20,7 @@ from hakiri.land.upkeep.spark import is_there, optimize_named, vacuum_named
 from hakiri.land.upkeep.vacuum import is_table, list_unneeded, remove
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Landing, LandingStatus
+from hakiri.run.errors import RetentionUnfit
 from hakiri.run.gc import chunk_folder, parse_retention, sweep_table
 from hakiri.run.services import TablePlace
 from hakiri.spec.pipeline import PipelineSpec, TableSpec

@@ -6,15 +6,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from hakiri.catalog.errors import CursorMoved
 from hakiri.catalog.port import Catalog
-from hakiri.errors import Bug, CursorMoved, HakiriError, ViewFailed, ViewPlaceTaken, ViewsMoved, ViewUnfit
+from hakiri.errors import HakiriError
+from hakiri.land.errors import ViewFailed
 from hakiri.land.table_state import expected_landing
 from hakiri.land.views.port import Views
 from hakiri.model.chunk import TableKey
+from hakiri.model.errors import Bug
 from hakiri.model.view import MadeView, View, in_order
 from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint_views
 from hakiri.plan.views import ViewChange, ViewFacts, ViewVerb, plan_views
 from hakiri.run.context import new_run_id
+from hakiri.run.errors import ViewPlaceTaken, ViewsMoved, ViewUnfit
 from hakiri.run.journal import EventKind, Journal
 from hakiri.run.retry import Backoff, call_with_retries
 from hakiri.run.services import Services

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from hakiri.errors import (
-    FeatureUnavailable,
-    ManifestError,
-    Place,
-    SecretInClear,
-    UndeclaredSecret,
-    UnknownConnector,
-    WrongValue,
-)
+from hakiri.errors import ManifestError, Place
 from hakiri.model.connector import ConnectorFacts, Connectors
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import PROVENANCE
 from hakiri.spec.check_mirrors import check_mirrors
 from hakiri.spec.component import ComponentSpec
+from hakiri.spec.errors import FeatureUnavailable, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
 from hakiri.spec.feed import columns_of_feed, is_enveloped
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadMode, LoadSpec

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hakiri.errors import ManifestError, Place, UnknownFunction, WrongValue
+from hakiri.errors import ManifestError, Place
 from hakiri.model.function import Functions
 from hakiri.model.session import SessionKind
 from hakiri.spec.address import allows, known_address
+from hakiri.spec.errors import UnknownFunction, WrongValue
 from hakiri.spec.hook import FunctionHook, Hook, RefreshHook, SqlHook, WebhookHook
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadSpec

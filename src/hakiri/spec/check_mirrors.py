@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from hakiri.errors import ManifestError, WrongValue
+from hakiri.errors import ManifestError
+from hakiri.spec.errors import WrongValue
 from hakiri.spec.feed import feed_load, is_enveloped, mirror_key
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import ChangeFormat, ChangesSpec, Deletes, LoadSpec

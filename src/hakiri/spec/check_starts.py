@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hakiri.errors import ManifestError, Place, StartedByNothing
+from hakiri.errors import ManifestError, Place
+from hakiri.spec.errors import StartedByNothing
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.pipeline import PipelineSpec
 

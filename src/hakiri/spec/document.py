@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import tomli
 
-from hakiri.errors import Place, UnreadableManifest
+from hakiri.errors import Place
+from hakiri.spec.errors import UnreadableManifest
 from hakiri.spec.lines import KeyPath, Lines, json_lines, nesting_line, toml_lines
 
 MAX_BYTES = 16 * 1024 * 1024

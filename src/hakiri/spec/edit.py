@@ -8,20 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hakiri.errors import (
-    DuplicatePipeline,
-    EditRefused,
-    InvalidProject,
-    ManifestError,
-    PipelineExists,
-    PipelineNotFound,
-    Place,
-)
+from hakiri.errors import ManifestError, Place
 from hakiri.model.connector import Connectors
 from hakiri.model.function import Functions
 from hakiri.model.manifest_edit import ManifestEdit
 from hakiri.spec.assign import assign, remove
 from hakiri.spec.document import Document, Format, read_document
+from hakiri.spec.errors import DuplicatePipeline, EditRefused, InvalidProject, PipelineExists, PipelineNotFound
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.read import (
     PIPELINE_FOLDER,

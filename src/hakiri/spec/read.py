@@ -9,15 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hakiri.errors import (
-    DuplicatePipeline,
-    InvalidProject,
-    ManifestError,
-    Place,
-    ProjectNotFound,
-    TableTaken,
-    WrongValue,
-)
+from hakiri.errors import ManifestError, Place
 from hakiri.model.connector import Connectors
 from hakiri.model.function import Functions
 from hakiri.model.view import View
@@ -25,6 +17,7 @@ from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
 from hakiri.spec.check_hooks import Surroundings, check_hooks, refresh_hooks
 from hakiri.spec.check_starts import bundle_root, check_starts
 from hakiri.spec.document import Document, parse_document, read_document
+from hakiri.spec.errors import DuplicatePipeline, InvalidProject, ProjectNotFound, TableTaken, WrongValue
 from hakiri.spec.helper_tables import endings_beside, names_beside
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.names import name_in_schema

@@ -11,8 +11,9 @@ from pydantic.alias_generators import to_camel, to_snake
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from hakiri.errors import ManifestError, MissingKey, Place, UnknownKey, WrongValue
+from hakiri.errors import ManifestError, Place
 from hakiri.spec.document import Document
+from hakiri.spec.errors import MissingKey, UnknownKey, WrongValue
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.names import EXPLAINED
 

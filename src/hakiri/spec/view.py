@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from graphlib import CycleError
 from pathlib import Path
 
-from hakiri.errors import ManifestError, Place, UnreadableManifest, ViewReadsUnknown, ViewRefused, ViewTaken
+from hakiri.errors import ManifestError, Place
 from hakiri.model.view import View, in_order
+from hakiri.spec.errors import UnreadableManifest, ViewReadsUnknown, ViewRefused, ViewTaken
 from hakiri.spec.names import check_identifier, name_in_schema
 from hakiri.spec.select import NotSql, Select, read_select
 from hakiri.spec.validation_errors import guess

@@ -6,8 +6,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from hakiri.errors import ManifestChanged, NotWritable, Place
+from hakiri.errors import Place
 from hakiri.model.durable import sync
+from hakiri.model.errors import NotWritable
+from hakiri.spec.errors import ManifestChanged
 
 
 def replace_file(path: Path, content: bytes, *, expected: bytes | None, shown: str) -> None:

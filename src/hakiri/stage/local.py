@@ -11,8 +11,8 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from hakiri.errors import NotWritable
 from hakiri.model.durable import sync, sync_above
+from hakiri.model.errors import NotWritable
 from hakiri.stage.port import Entry
 
 _RACES = 8

@@ -11,12 +11,12 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from hakiri.errors import StagedUnfit
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.delta_schema import from_delta, to_delta
 from hakiri.model.key import KeyValue, from_plain, to_plain
 from hakiri.model.ledger import Sidecar
 from hakiri.model.staged import Content, StagedChunk, StagedFile, Tally
+from hakiri.stage.errors import StagedUnfit
 from hakiri.stage.layout import MANIFEST
 from hakiri.stage.port import Files
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 
 from pyarrow import fs
 
-from hakiri.errors import NotWritable
+from hakiri.model.errors import NotWritable
 from hakiri.stage.port import Entry
 
 

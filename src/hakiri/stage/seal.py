@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from hakiri.errors import StagedUnfit, TallyUnbalanced
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import Content, StagedChunk, StagedFile, Tally
+from hakiri.stage.errors import StagedUnfit, TallyUnbalanced
 from hakiri.stage.fingerprint import read_fingerprint
 from hakiri.stage.layout import parents
 from hakiri.stage.manifest import fingerprint, read_manifest, to_json

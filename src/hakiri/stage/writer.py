@@ -8,13 +8,14 @@ from typing import Self
 
 import pyarrow as pa
 
-from hakiri.errors import AttemptTaken, ColumnUnholdable, NotWritable, SchemaDrifted
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.delta_schema import normal
 from hakiri.model.delta_types import why_not
+from hakiri.model.errors import NotWritable
 from hakiri.model.quarantine_row import QUARANTINED, set_aside
 from hakiri.model.staged import StagedFile
 from hakiri.model.type_growth import grown, has_grown
+from hakiri.stage.errors import AttemptTaken, ColumnUnholdable, SchemaDrifted
 from hakiri.stage.layout import Attempt
 from hakiri.stage.parquet import ParquetSeries, Sizes
 from hakiri.stage.port import Files

@@ -10,8 +10,8 @@ import pytest
 from conformance.catalog.plans import plan, registered, seal_for, table_of
 from conformance.catalog.subjects import Crowd, Subject
 from conformance.catalog.workers import dispatch_all
+from hakiri.catalog.errors import PlanChanged, UnknownPipeline
 from hakiri.catalog.port import Catalog
-from hakiri.errors import PlanChanged, UnknownPipeline
 from hakiri.model.chunk import Chunk, ChunkStatus, Window
 from hakiri.model.clock import Clock
 from hakiri.model.ledger import Pipeline

@@ -9,8 +9,8 @@ import pytest
 from clocks import ManualClock
 from conformance.catalog.subjects import Subject
 from hakiri.catalog.epochs import EpochReader
+from hakiri.catalog.errors import CatalogUnavailable, EpochsStale
 from hakiri.catalog.port import Catalog
-from hakiri.errors import CatalogUnavailable, EpochsStale
 from hakiri.model.clock import Clock
 from hakiri.model.ledger import EpochScope
 

@@ -13,8 +13,8 @@ import pytest
 from clocks import ManualClock
 from conformance.catalog.plans import table_of
 from conformance.catalog.subjects import Subject
+from hakiri.catalog.errors import BackwardMove, CatalogTooNew, SchemaMoved
 from hakiri.catalog.port import Catalog
-from hakiri.errors import BackwardMove, CatalogTooNew, SchemaMoved
 from hakiri.model.chunk import TableKey
 from hakiri.model.clock import Clock
 from hakiri.model.ledger import Pipeline, Run, RunStatus

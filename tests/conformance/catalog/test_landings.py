@@ -6,8 +6,8 @@ import pytest
 
 from clocks import ManualClock
 from conformance.catalog.plans import plan, registered, seal_for, table_of
+from hakiri.catalog.errors import CursorMoved, LandingHeld, LandingLost
 from hakiri.catalog.port import Catalog
-from hakiri.errors import CursorMoved, LandingHeld, LandingLost
 from hakiri.model.chunk import ChunkKey, TableKey
 from hakiri.model.ledger import Landing, LandingStatus, Pipeline
 

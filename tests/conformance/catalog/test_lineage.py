@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 
 from conformance.catalog.subjects import Subject
+from hakiri.catalog.errors import LineageTampered
 from hakiri.catalog.port import Catalog
-from hakiri.errors import LineageTampered
 from hakiri.model.clock import Clock
 from hakiri.model.ledger import LineageEdge
 

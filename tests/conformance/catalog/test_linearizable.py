@@ -13,8 +13,8 @@ from conformance.catalog import oracle
 from conformance.catalog.oracle import Fact, Facts, Operation, is_linearizable
 from conformance.catalog.plans import registered, seal_for
 from conformance.catalog.subjects import Subject
+from hakiri.catalog.errors import LeaseLost
 from hakiri.catalog.port import Catalog
-from hakiri.errors import LeaseLost
 from hakiri.model.chunk import Failure, FailureKind, Lease
 from hakiri.model.clock import Clock
 

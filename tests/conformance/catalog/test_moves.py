@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conformance.catalog.plans import registered, seal_for
+from hakiri.catalog.errors import BackwardMove
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.tables import CHUNKS
-from hakiri.errors import BackwardMove
 from hakiri.model.chunk import ChunkStatus
 from hakiri.model.transitions import CHUNK_MOVES, pairs
 

@@ -11,7 +11,7 @@ from conformance.catalog import oracle
 from conformance.catalog.oracle import Fact, Facts
 from conformance.catalog.plans import registered, seal_for, table_of
 from conformance.catalog.subjects import Subject
-from hakiri.errors import LeaseLost
+from hakiri.catalog.errors import LeaseLost
 from hakiri.model.chunk import Failure, FailureKind, Lease, Window
 
 CHUNKS = 4

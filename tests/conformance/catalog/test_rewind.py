@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from conformance.catalog.plans import plan, registered, seal_for, table_of
+from hakiri.catalog.errors import BackwardMove, LeaseLost
 from hakiri.catalog.port import Catalog
-from hakiri.errors import BackwardMove, LeaseLost, WindowMismatch
 from hakiri.model.chunk import ChunkStatus, Window
+from hakiri.model.errors import WindowMismatch
 from hakiri.model.ledger import Phase
 
 

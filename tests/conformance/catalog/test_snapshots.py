@@ -11,9 +11,9 @@ import pytest
 
 from conformance.catalog.plans import table_of
 from conformance.catalog.subjects import Subject
+from hakiri.catalog.errors import SidecarUnfit, SnapshotChanged
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import LocalSidecars
-from hakiri.errors import SidecarUnfit, SnapshotChanged
 from hakiri.model.chunk import TableKey
 from hakiri.model.clock import Clock
 from hakiri.model.ledger import Sidecar, Snapshot

@@ -11,8 +11,8 @@ from clocks import ManualClock, SkewedClock
 from conformance.catalog.plans import registered, seal_for, table_of
 from conformance.catalog.subjects import Subject
 from conformance.catalog.workers import doomed, stage
+from hakiri.catalog.errors import LeaseLost
 from hakiri.catalog.port import Catalog
-from hakiri.errors import LeaseLost
 from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Seal
 from hakiri.model.clock import Clock, SystemClock
 

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.connector.stands import COLUMNS, CURSOR, Stand, rows
-from hakiri.errors import SourceError, SourceFailed, SourceUnreachable, TableMissing
+from hakiri.errors import SourceError
 from hakiri.extract.connectors.declared import check_columns, check_named
+from hakiri.extract.errors import SourceFailed, SourceUnreachable, TableMissing
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Piece, RateBudget, Survey
 from hakiri.model.span import Partition, Span, WholeTable

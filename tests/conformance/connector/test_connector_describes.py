@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from conformance.connector.stands import COLUMNS, ODD, Stand
-from hakiri.errors import BadConfig, ColumnMissing, SourceError, SourceUnreachable, TableMissing
+from hakiri.errors import SourceError
 from hakiri.extract.connectors.port import Connector
+from hakiri.extract.errors import ColumnMissing, SourceUnreachable, TableMissing
+from hakiri.model.errors import BadConfig
 from hakiri.model.table import Column, TableSchema
 
 

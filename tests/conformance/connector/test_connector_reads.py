@@ -9,8 +9,9 @@ import pytest
 
 from conformance.connector.checks import check_counts_agree, check_pieces_cover, expected, plain, rows_of
 from conformance.connector.stands import ODD, Stand
-from hakiri.errors import ColumnMissing, SourceError
+from hakiri.errors import SourceError
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.extract.errors import ColumnMissing
 from hakiri.model.span import WholeTable, from_json, to_json
 from hakiri.model.table import TableSchema
 

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from pyarrow.parquet import encryption
 
-from hakiri.errors import BadConfig, BadValue, NoColumnFound, RequestWrong, SourceMoved, TableMissing
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import check_config, open_connector
+from hakiri.extract.errors import BadValue, NoColumnFound, RequestWrong, SourceMoved, TableMissing
+from hakiri.model.errors import BadConfig
 from hakiri.model.span import WholeTable
 from hakiri.model.table import Column, SourceTable
 

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import fs, parquet
 
-from hakiri.errors import FileChanged, Recovery, SourceMoved
+from hakiri.errors import Recovery
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import open_connector
+from hakiri.extract.errors import FileChanged, SourceMoved
 from hakiri.model.span import OneFile, from_json, to_json
 from hakiri.model.table import Column, SourceTable, TableSchema
 

@@ -15,7 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hakiri.errors import (
+from hakiri.errors import render
+from hakiri.extract.connectors.port import Connector, Indexing, Pinnable
+from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.extract.connectors.registry import check_config, open_connector
+from hakiri.extract.errors import (
     BadValue,
     ColumnMissing,
     RequestWrong,
@@ -24,11 +28,7 @@ from hakiri.errors import (
     SourceTimeout,
     SourceUnreachable,
     TableMissing,
-    render,
 )
-from hakiri.extract.connectors.port import Connector, Indexing, Pinnable
-from hakiri.extract.connectors.quarantine import BatchKind, kind_of
-from hakiri.extract.connectors.registry import check_config, open_connector
 from hakiri.model.key import KeyValue
 from hakiri.model.source import Survey
 from hakiri.model.span import KeyRange, OneFile, PositionRange, WholeTable, from_json, to_json

@@ -18,20 +18,11 @@ from psycopg import sql
 
 from clocks import ManualClock
 from hakiri import errors
-from hakiri.errors import (
-    BadConfig,
-    HakiriError,
-    SourceRefused,
-    SourceTimeout,
-    SourceUnreachable,
-    as_json,
-    conceal,
-    mask,
-    masked,
-    render,
-)
+from hakiri.errors import HakiriError, as_json, conceal, mask, masked, render
 from hakiri.extract.connectors.registry import open_connector
+from hakiri.extract.errors import SourceRefused, SourceTimeout, SourceUnreachable
 from hakiri.model.dsn import Dsn
+from hakiri.model.errors import BadConfig
 from hakiri.model.table import SourceTable
 from hakiri.run.journal import EventKind, Journal
 from hakiri.spec.reference import resolve

@@ -10,12 +10,13 @@ import psycopg
 import pytest
 
 from clocks import wait_until
-from hakiri.errors import Recovery, SourceBehind, SourceMoved
+from hakiri.errors import Recovery
 from hakiri.extract.connectors.port import Connector, Pinnable
 from hakiri.extract.connectors.postgres.connector import LATE
 from hakiri.extract.connectors.postgres.server_position import ServerPosition, require_reached
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import open_connector
+from hakiri.extract.errors import SourceBehind, SourceMoved
 from hakiri.model.span import PositionRange, WholeTable
 from hakiri.model.table import SourceTable, TableSchema
 from postgres_servers import postgres_server, replica_of

@@ -8,8 +8,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from hakiri.errors import BadConfig, ConnectorUnusable
 from hakiri.extract.connectors import registry
+from hakiri.extract.errors import ConnectorUnusable
+from hakiri.model.errors import BadConfig
 from hakiri.model.source import CursorKind
 
 BUILT_IN = ("files", "postgres", "sqlite")

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hakiri.errors import BadValue, RequestWrong, SourceTimeout
 from hakiri.extract.connectors.port import Connector, Indexing
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import open_connector
+from hakiri.extract.errors import BadValue, RequestWrong, SourceTimeout
 from hakiri.model.span import OneFile, WholeTable
 from hakiri.model.table import Column, SourceTable
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from hakiri.errors import RowRuleBroken, RuleUnfit, render
+from hakiri.errors import render
+from hakiri.extract.errors import RowRuleBroken, RuleUnfit
 from hakiri.extract.rules.judge import Judged, judge, named
 from hakiri.plan.modes import key_rules
 from hakiri.spec.pipeline import PipelineSpec

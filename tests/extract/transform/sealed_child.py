@@ -32,7 +32,8 @@ from extract.transform.operations import (
     plan_of,
     reshape_of,
 )
-from hakiri.errors import HakiriError, Place, TransformFailed, TransformUnfit
+from hakiri.errors import HakiriError, Place
+from hakiri.extract.errors import TransformFailed, TransformUnfit
 from hakiri.extract.transform.read import read_transform
 from hakiri.extract.transform.reshape import Placed, Reshape
 

@@ -29,7 +29,8 @@ from extract.transform.operations import (
     paths,
     plan_of,
 )
-from hakiri.errors import HakiriError, Place, TransformRefused, TransformUnfit, render
+from hakiri.errors import HakiriError, Place, render
+from hakiri.extract.errors import TransformRefused, TransformUnfit
 from hakiri.extract.transform.read import read_transform
 from hakiri.extract.transform.reshape import Placed, Reshape
 from hakiri.extract.transform.shape import Refusal

@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from extract.transform.operations import OPERATIONS, plan_of
-from hakiri.errors import CompilerMissing, SourceUncompilable
+from hakiri.extract.errors import CompilerMissing, SourceUncompilable
 from hakiri.extract.transform.author import Target
 from hakiri.extract.transform.compile import Compiled, compile_source
 from hakiri.extract.transform.read import read_transform, write_transform

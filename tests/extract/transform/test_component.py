@@ -16,14 +16,13 @@ import pytest
 import hakiri
 from extract.transform.modules import FILE, PLACE, answering, component, module, reshape, saying, wrapped
 from extract.transform.operations import plan_of
-from hakiri.errors import (
+from hakiri.errors import HakiriError, render
+from hakiri.extract.errors import (
     CapabilityUngranted,
     ComponentExceeded,
     ComponentFailed,
     ComponentRefused,
-    HakiriError,
     TransformUnfit,
-    render,
 )
 from hakiri.extract.transform.component import APPLY_ROWS, MAX_MODULE_BYTES
 from hakiri.extract.transform.reshape import Placed, Reshape

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from extract.transform.operations import OPERATIONS, ROWS, SAMPLE, as_stream, reshape_of
-from hakiri.errors import ReferenceUnfit, TransformFailed, TransformUnfit
+from hakiri.extract.errors import ReferenceUnfit, TransformFailed, TransformUnfit
 from hakiri.extract.transform.reshape import Reshape
 
 BY_COLUMN = [

@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from clocks import ManualClock
-from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut, HookUnanswered
+from hakiri.errors import HookError
+from hakiri.land.errors import HookFailed, HookRefused, HookTimedOut, HookUnanswered
 from hakiri.land.target import NamedTarget
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall

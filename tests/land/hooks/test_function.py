@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from clocks import wait_until
-from hakiri.errors import HookError, HookFailed, HookRefused, HookTimedOut, InvalidProject
+from hakiri.errors import HookError
+from hakiri.land.errors import HookFailed, HookRefused, HookTimedOut
 from hakiri.land.hooks.function import call_function
 from hakiri.land.hooks.registry import functions
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
 from hakiri.settings import Settings
+from hakiri.spec.errors import InvalidProject
 from hakiri.spec.hook import FunctionHook
 from hakiri.wiring import workplace
 from land.hooks.registered import make_known

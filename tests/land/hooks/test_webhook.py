@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from clocks import ManualClock
-from hakiri.errors import HookError, HookFailed, HookRefused, HookUnanswered, Recovery, mask, render
+from hakiri.errors import HookError, Recovery, mask, render
+from hakiri.land.errors import HookFailed, HookRefused, HookUnanswered
 from hakiri.land.hooks.https import Poster
 from hakiri.land.hooks.webhook import Webhooks
 from hakiri.model.chunk import TableKey

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from hakiri.errors import CatalogDamaged
+from hakiri.catalog.errors import CatalogDamaged
 from hakiri.model.clock import Clock
 
 # What the commits of delta-rs say that they add and remove.

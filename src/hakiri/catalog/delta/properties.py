@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hakiri.errors import LineageTampered
+from hakiri.catalog.errors import LineageTampered
 
 PROPERTIES = {
     "delta.isolationLevel": "Serializable",

@@ -23,11 +23,11 @@ from hakiri.catalog.delta.properties import PROPERTIES, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.delta.store import DeltaStore
 from hakiri.catalog.delta.upkeep import Upkeep
+from hakiri.catalog.errors import CatalogTooNew
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row, unavailable
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table, Value
-from hakiri.errors import CatalogTooNew
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.durable import sync_above, sync_log
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from hakiri.errors import SecondWriter
+from hakiri.catalog.errors import SecondWriter
 
 LOCK_NAME = "_hakiri_writer.lock"
 

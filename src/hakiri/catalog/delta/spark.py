@@ -21,11 +21,11 @@ from hakiri.catalog.delta.properties import COMPACT_EVERY, PROPERTIES, VACUUM_EV
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.delta.sole_writer import local_folder, require_sole_writer
 from hakiri.catalog.delta.store import DeltaStore
+from hakiri.catalog.errors import CatalogTooNew, CatalogUnavailable, LineageTampered
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, CURSORS, LANDINGS, LINEAGE, SCHEMAS, TABLES, Table, Value
-from hakiri.errors import CatalogTooNew, CatalogUnavailable, LineageTampered
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.schema_name import quote_schema
 

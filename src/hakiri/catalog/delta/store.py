@@ -13,9 +13,10 @@ from hakiri.catalog.chunks import PROGRESS
 from hakiri.catalog.delta.executor import Executor, Wanted
 from hakiri.catalog.delta.locks import Locks
 from hakiri.catalog.delta.replica import Changes, Replica
+from hakiri.catalog.errors import CatalogBusy, CatalogUnavailable
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, CURSORS, LANDINGS, PIPELINES, SCHEMAS, TABLES, Table
-from hakiri.errors import CatalogBusy, CatalogUnavailable, HakiriError
+from hakiri.errors import HakiriError
 from hakiri.model.clock import Clock
 
 T = TypeVar("T")

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from hakiri.errors import ChangesUnfit
 from hakiri.extract.changes.messages import ENVELOPE, PAYLOAD, Column, Messages, Side, is_about_no_row
 from hakiri.extract.changes.normalize import UNAVAILABLE, Normalized, Unfit, words
 from hakiri.extract.connectors.files.infer import settled, widened
+from hakiri.extract.errors import ChangesUnfit
 from hakiri.model.change import Op
 from hakiri.spec.feed import BINLOG, LSN, position_column
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from hakiri.errors import ChangesUnfit, ColumnReserved
 from hakiri.extract.changes.debezium import Envelopes, tell_envelopes
 from hakiri.extract.changes.describe import learned, messages_schema
 from hakiri.extract.changes.normalize import Unwrapped, unwrap
@@ -16,6 +15,7 @@ from hakiri.extract.changes.plain import tell_plain
 from hakiri.extract.connectors.declared import arrow_type, source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.extract.errors import ChangesUnfit, ColumnReserved
 from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.span import WholeTable
 from hakiri.model.table import TableSchema

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hakiri.errors import ChangesUnfit
 from hakiri.extract.changes.normalize import Normalized, Unfit, words
+from hakiri.extract.errors import ChangesUnfit
 from hakiri.model.change import Op
 from hakiri.spec.load import ChangesSpec
 from hakiri.spec.validation_errors import guess

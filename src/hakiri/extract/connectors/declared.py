@@ -6,7 +6,7 @@ import re
 
 import pyarrow as pa
 
-from hakiri.errors import ColumnMissing
+from hakiri.extract.errors import ColumnMissing
 from hakiri.model.table import Column, SourceTable
 from hakiri.spec.column_type import check_type
 from hakiri.spec.feed import feed_load, is_enveloped

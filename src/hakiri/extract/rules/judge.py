@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hakiri.errors import RowRuleBroken, RuleUnfit
+from hakiri.extract.errors import RowRuleBroken, RuleUnfit
 from hakiri.extract.quarantine_rows import rows_aside
 from hakiri.extract.rules.breach import Unjudgeable, breach, reason
 from hakiri.spec.quality import AnyRowRule, RowFailure

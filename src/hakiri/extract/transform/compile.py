@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from hakiri.errors import Place, SourceUncompilable
+from hakiri.errors import Place
+from hakiri.extract.errors import SourceUncompilable
 from hakiri.extract.transform.author import MARK, Target
 from hakiri.extract.transform.author_error import told
 from hakiri.extract.transform.record import RecordedFrame, required_frame

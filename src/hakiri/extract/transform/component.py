@@ -11,13 +11,13 @@ from importlib.util import find_spec
 import polars as pl
 import pyarrow as pa
 
-from hakiri.errors import (
+from hakiri.errors import Place
+from hakiri.extract.errors import (
     CapabilityUngranted,
     ComponentExceeded,
     ComponentFailed,
     ComponentRefused,
     ComponentUnanswered,
-    Place,
     RuntimeMissing,
 )
 from hakiri.extract.landing_types import to_landing

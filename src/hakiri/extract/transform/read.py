@@ -9,10 +9,12 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from hakiri.errors import InvalidProject, Place, TransformOutdated, TransformRefused, UnreadableManifest
+from hakiri.errors import Place
+from hakiri.extract.errors import TransformOutdated, TransformRefused
 from hakiri.extract.transform.check import MAX_DEPTH, check_plan
 from hakiri.extract.transform.shape import Refusal
 from hakiri.spec.document import parse_document
+from hakiri.spec.errors import InvalidProject, UnreadableManifest
 from hakiri.spec.schema import address_of
 from hakiri.spec.transform import CompiledTransform
 from hakiri.spec.validation_errors import faults, key_name

@@ -13,7 +13,8 @@ from hashlib import sha256
 import polars as pl
 import pyarrow as pa
 
-from hakiri.errors import ComponentError, HakiriError, Place, ReferenceUnfit, TransformFailed, TransformUnfit
+from hakiri.errors import ComponentError, HakiriError, Place
+from hakiri.extract.errors import ReferenceUnfit, TransformFailed, TransformUnfit
 from hakiri.extract.landing_types import landing_schema
 from hakiri.extract.transform.apply import Apply, prepare
 from hakiri.extract.transform.casts import hopeless_cast

@@ -13,7 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from hakiri.errors import CompilerMissing, Place, SourceUncompilable
+from hakiri.errors import Place
+from hakiri.extract.errors import CompilerMissing, SourceUncompilable
 from hakiri.extract.transform.author import Reference, Target
 from hakiri.extract.transform.author_error import Misuse, told
 from hakiri.extract.transform.record import FRAME_VERBS, RecordedFrame, required_frame

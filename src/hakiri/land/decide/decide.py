@@ -6,18 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, assert_never
 
-from hakiri.errors import (
-    KeyMissing,
-    MirrorUnfit,
-    RenameUnfit,
-    RowsUncounted,
-    SchemaDrift,
-    SchemaIncompatible,
-    WatermarkMissing,
-)
 from hakiri.land.decide.adoptable import can_adopt
 from hakiri.land.decide.reconcile import Agreement, reconcile
 from hakiri.land.decide.same_rows import Given, comparisons, given_by
+from hakiri.land.errors import KeyMissing, MirrorUnfit, RowsUncounted, WatermarkMissing
 from hakiri.land.layout import lacking, renamed_layout, require_fit, with_names
 from hakiri.land.modes.append import Overlap, append
 from hakiri.land.modes.blue_green import blue_green
@@ -34,6 +26,7 @@ from hakiri.land.table_state import DeltaState
 from hakiri.land.target import PathTarget, folder_of, sql_name
 from hakiri.model.change import DELETED_COLUMN, HISTORY, KEPT_COLUMN, MIRRORED
 from hakiri.model.column_renames import doubled, outdated
+from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.model.types import Array, Decimal, Field, Map, Simple, Struct, Type, columns_of, needs_mapped_names

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from hakiri.errors import SchemaIncompatible
 from hakiri.model.accepted_types import accepted_types
+from hakiri.model.errors import SchemaIncompatible
 from hakiri.model.types import Array, Decimal, Field, Map, Simple, Struct, Type, plain_type, sql_type
 from hakiri.model.widening import wider
 

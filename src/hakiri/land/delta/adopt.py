@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
-from hakiri.errors import StagedFileUnfit
+from hakiri.land.errors import StagedFileUnfit
 from hakiri.land.recipe import Recipe
 from hakiri.land.staged.statistics import delta_statistics
 from hakiri.model.staged import StagedFile

@@ -12,8 +12,8 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
-from hakiri.errors import BuildTaken, RowsUncounted
 from hakiri.land.delta.ownership import properties_of
+from hakiri.land.errors import BuildTaken, RowsUncounted
 from hakiri.land.recipe import ROWS, Part, Recipe
 from hakiri.land.sql import DETAIL, listed, text
 from hakiri.land.staged.sample import files_at

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from hakiri.errors import TableUnreadable
+from hakiri.land.errors import TableUnreadable
 from hakiri.model.types import Struct, from_delta
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 
-from hakiri.errors import TableContended
 from hakiri.land.delta.durable import make_durable
 from hakiri.land.delta.history import Commit, LandedCommit, describe_history, landings_of
 from hakiri.land.delta.last_landing import RECENT_COMMITS
 from hakiri.land.delta.spark import translated
 from hakiri.land.delta.spark_session import isolated_session, stamping
+from hakiri.land.errors import TableContended
 from hakiri.land.stamp import Stamp, stamp_of, to_text
 from hakiri.land.target import Target, folder_of, sql_name
 from hakiri.model.ledger import Landing

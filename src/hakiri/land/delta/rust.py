@@ -12,13 +12,14 @@ from deltalake import CommitProperties, DeltaTable, Metadata, Schema, Transactio
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
-from hakiri.errors import LandingFailed, NotWritable
 from hakiri.land.delta.history import Commit, commits_of
+from hakiri.land.errors import LandingFailed
 from hakiri.land.layout import Layout
 from hakiri.land.recipe import Recipe
 from hakiri.land.stamp import to_text
 from hakiri.land.table_state import DeltaState
 from hakiri.model.disk_full import FULL, is_full
+from hakiri.model.errors import NotWritable
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally
 from hakiri.model.types import Struct, from_delta, to_delta

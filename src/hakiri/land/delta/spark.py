@@ -9,13 +9,13 @@ from functools import cached_property, reduce
 from math import ceil
 from typing import TYPE_CHECKING
 
-from hakiri.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.decide.prune import EVERYWHERE, REACH, asked, reach
 from hakiri.land.decide.same_rows import PART_COLUMN
 from hakiri.land.delta.build import Build, tidy_named
 from hakiri.land.delta.history import Commit, describe_history
 from hakiri.land.delta.spark_errors import is_missing_table, translating
 from hakiri.land.delta.spark_session import isolated_session, stamped, stamping, takes_stamps
+from hakiri.land.errors import LandingFailed, NullKeys, RowsUncounted, TableContended
 from hakiri.land.layout import Layout
 from hakiri.land.recipe import FILE_COLUMN, MAPPED_NAMES, ROW_COLUMN, ROWS, STAGED, Laid, Part, Recipe
 from hakiri.land.sql import DETAIL, column, listed, text

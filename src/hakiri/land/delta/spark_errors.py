@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from hakiri.errors import HakiriError, NotWritable, SessionLost
+from hakiri.errors import HakiriError
 from hakiri.model.disk_full import FULL, is_full
+from hakiri.model.errors import NotWritable, SessionLost
 from hakiri.model.session import first_line, has_ended
 
 _WAITED = "Exception thrown in awaitResult"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from hakiri.errors import SessionFailed
 from hakiri.land.stamp import Stamp, to_text
+from hakiri.model.errors import SessionFailed
 from hakiri.model.session import close_at_exit
 from hakiri.model.staged import Tally
 

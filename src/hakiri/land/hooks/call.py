@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, assert_never
 
-from hakiri.errors import HookRefused
 from hakiri.land.delta.spark_session import isolated_session
+from hakiri.land.errors import HookRefused
 from hakiri.land.hooks.facts import failed
 from hakiri.land.hooks.function import call_function
 from hakiri.land.hooks.sql import run_sql, settings, translated

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from databricks.sdk.errors.base import DatabricksError
 from databricks.sdk.service.sql import ExecuteStatementRequestOnWaitTimeout, StatementState, StatementStatus
 
-from hakiri.errors import HookFailed, HookRefused, HookTimedOut, HookUnanswered
+from hakiri.land.errors import HookFailed, HookRefused, HookTimedOut, HookUnanswered
 from hakiri.land.hooks.facts import failed
 from hakiri.land.target import NamedTarget, sql_name
 from hakiri.model.clock import Clock

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from hakiri.errors import HookFailed, HookRefused, HookTimedOut
+from hakiri.land.errors import HookFailed, HookRefused, HookTimedOut
 from hakiri.land.hooks.facts import facts_of, failed
 from hakiri.land.hooks.function_process import REFUSED
 from hakiri.model.hook import HookCall

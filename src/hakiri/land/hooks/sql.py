@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from hakiri.errors import HookFailed, HookRefused, HookUnanswered
 from hakiri.land.delta.spark_errors import is_missing_table, translating
+from hakiri.land.errors import HookFailed, HookRefused, HookUnanswered
 from hakiri.land.hooks.facts import failed
 from hakiri.land.target import Target, sql_name
 from hakiri.model.hook import HookCall

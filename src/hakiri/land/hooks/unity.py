@@ -8,7 +8,7 @@ from concurrent.futures import TimeoutError as Late
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from hakiri.errors import HookRefused, HookTimedOut
+from hakiri.land.errors import HookRefused, HookTimedOut
 from hakiri.land.hooks.facts import failed
 from hakiri.land.hooks.signature import Parameter, problems
 from hakiri.land.hooks.sql import translated

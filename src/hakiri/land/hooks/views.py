@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, assert_never
 
-from hakiri.errors import HookRefused
 from hakiri.land.delta.ownership import REFRESHED, ownership_clause, properties_at
 from hakiri.land.delta.spark_session import isolated_session
+from hakiri.land.errors import HookRefused
 from hakiri.land.hooks.facts import failed
 from hakiri.land.hooks.sql import translated
 from hakiri.land.target import NamedTarget, PathTarget, Target, address_of, sql_name

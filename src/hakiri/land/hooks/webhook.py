@@ -10,7 +10,7 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 
-from hakiri.errors import HookFailed, HookRefused, HookUnanswered
+from hakiri.land.errors import HookFailed, HookRefused, HookUnanswered
 from hakiri.land.hooks.facts import facts_of, failed
 from hakiri.land.hooks.guard import NotAllowed
 from hakiri.land.hooks.https import Poster, Reply, TooLate

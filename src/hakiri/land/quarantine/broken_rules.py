@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hakiri.errors import TableNotLanded, TableUnreadable
 from hakiri.land.delta.spark_errors import translating
+from hakiri.land.errors import TableNotLanded, TableUnreadable
 from hakiri.land.query.rust import ask
 from hakiri.land.target import PathTarget, Target, sql_name
 

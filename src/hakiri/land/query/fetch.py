@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hakiri.errors import QueryFailed
+from hakiri.land.errors import QueryFailed
 from hakiri.land.sql import text
 
 if TYPE_CHECKING:

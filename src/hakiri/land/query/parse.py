@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from hakiri.errors import QueryRefused
+from hakiri.land.errors import QueryRefused
 
 QUOTES, BACKTICKS = '"', "`"
 """What an engine puts around a name: DataFusion, and Spark."""

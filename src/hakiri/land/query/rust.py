@@ -14,7 +14,8 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
-from hakiri.errors import QueryError, QueryFailed, QueryRefused, TableNotLanded, UnknownTable, ViewUnanswerable
+from hakiri.errors import QueryError
+from hakiri.land.errors import QueryFailed, QueryRefused, TableNotLanded, UnknownTable, ViewUnanswerable
 from hakiri.land.query.parse import understand
 from hakiri.land.query.session import QuerySession, open_table, reason_of
 from hakiri.model.query_result import QueryResult, Value

@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from hakiri.errors import TableNotLanded, TableUnreadable
+from hakiri.land.errors import TableNotLanded, TableUnreadable
 from hakiri.model.view import View
 
 READABLE = frozenset({"timestampNtz", "columnMapping", "deletionVectors", "v2Checkpoint", "vacuumProtocolCheck"})

@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hakiri.errors import QueryError, QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
+from hakiri.errors import QueryError
 from hakiri.land.delta.spark_errors import translating
 from hakiri.land.delta.spark_session import isolated_session, takes
+from hakiri.land.errors import QueryFailed, QueryRefused, TableNotLanded, TableUnreadable, UnknownTable
 from hakiri.land.query.fetch import fetch
 from hakiri.land.query.parse import BACKTICKS, understand
 from hakiri.land.query.rust import rows_of, write_stream

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from deltalake import QueryBuilder
 from deltalake.exceptions import DeltaError
 
-from hakiri.errors import TableNotLanded, TableUnreadable, WatermarkMissing
 from hakiri.land.delta.spark_errors import is_missing_table, translating
 from hakiri.land.delta.spark_session import isolated_session
+from hakiri.land.errors import TableNotLanded, TableUnreadable, WatermarkMissing
 from hakiri.land.query.session import open_table
 from hakiri.land.sql import column
 from hakiri.land.staged.files import reading

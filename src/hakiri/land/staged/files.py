@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hakiri.errors import StagedFileUnfit
+from hakiri.land.errors import StagedFileUnfit
 from hakiri.land.recipe import LandRequest
 from hakiri.land.staged.sample import files_at
 from hakiri.model.column_renames import present_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyarrow import types as arrow
 
-from hakiri.errors import ColumnsCollide, TypeUnsupported
+from hakiri.land.errors import ColumnsCollide, TypeUnsupported
 from hakiri.model.types import Array, Decimal, Field, Map, Simple, Struct, Type, columns_of
 
 # An unsigned type becomes the next one that holds all of its values.

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from deltalake import ColumnProperties, CommitProperties, DeltaTable, WriterProperties
 from deltalake.exceptions import CommitFailedError, DeltaError
 
-from hakiri.errors import UpkeepFailed
 from hakiri.land.decide.adoptable import MANY_FILES, SMALL_BYTES
 from hakiri.land.delta.durable import make_durable
 from hakiri.land.delta.rust import features_of
+from hakiri.land.errors import UpkeepFailed
 from hakiri.land.query.session import reason_of
 from hakiri.land.target import PathTarget
 from hakiri.model.types import Decimal, Simple, Struct, Type, from_delta

@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from hakiri.errors import HakiriError, TableContended, UpkeepFailed
+from hakiri.errors import HakiriError
 from hakiri.land.decide.adoptable import MANY_FILES, SMALL_BYTES
 from hakiri.land.delta.history import describe_history
 from hakiri.land.delta.spark_errors import translating
 from hakiri.land.delta.spark_session import isolated_session
+from hakiri.land.errors import TableContended, UpkeepFailed
 from hakiri.land.sql import DETAIL
 from hakiri.land.target import NamedTarget, sql_name
 from hakiri.land.upkeep.compact import WRITTEN_MEANWHILE, Compacted

@@ -17,8 +17,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
-from hakiri.errors import UpkeepFailed
 from hakiri.land.delta.rust import features_of
+from hakiri.land.errors import UpkeepFailed
 from hakiri.land.query.session import reason_of
 from hakiri.land.staged.sample import files_at
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from hakiri.errors import ViewFailed
 from hakiri.land.delta.ownership import VIEW, ownership_clause, properties_of
 from hakiri.land.delta.spark_errors import translating
 from hakiri.land.delta.spark_session import isolated_session
+from hakiri.land.errors import ViewFailed
 from hakiri.land.target import Target, sql_name
 from hakiri.land.views.check import judged
 from hakiri.model.view import View

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hakiri.errors import BadConfig, BadValue, RequestWrong, SourceError
+from hakiri.errors import SourceError
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
 from hakiri.extract.connectors.files import FilesConfig, Format
 from hakiri.extract.connectors.files.file_version import Front
@@ -27,6 +27,8 @@ from hakiri.extract.connectors.files.rows import (
 )
 from hakiri.extract.connectors.files.store import MEND, NAME, Found, Store, classified
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.extract.errors import BadValue, RequestWrong
+from hakiri.model.errors import BadConfig
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import OneFile, Span, WholeTable

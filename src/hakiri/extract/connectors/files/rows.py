@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from hakiri.errors import BadValue, NoColumnFound
 from hakiri.extract.connectors.files import FilesConfig
 from hakiri.extract.connectors.files.csv import CsvDialect, Record, blocks, parse, records
 from hakiri.extract.connectors.files.file_version import Front
@@ -20,6 +19,7 @@ from hakiri.extract.connectors.files.parquet import batches, lakehouse_type, ope
 from hakiri.extract.connectors.files.store import NAME
 from hakiri.extract.connectors.fit_values import Fitted, fit_array, fit_values, json_text
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
+from hakiri.extract.errors import BadValue, NoColumnFound
 from hakiri.model.type_growth import grown
 
 

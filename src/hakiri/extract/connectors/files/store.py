@@ -13,20 +13,20 @@ from typing import Any, get_args
 import pyarrow as pa
 from pyarrow import fs
 
-from hakiri.errors import (
-    BadConfig,
+from hakiri.errors import SourceError
+from hakiri.extract.connectors.files import FilesConfig, Format
+from hakiri.extract.connectors.files.file_version import TAIL_BYTES, Front, Stamp, digest, surveyed_size
+from hakiri.extract.errors import (
     BadValue,
     FileChanged,
     RateLimited,
-    SourceError,
     SourceFailed,
     SourceMoved,
     SourceRefused,
     SourceUnreachable,
     TableMissing,
 )
-from hakiri.extract.connectors.files import FilesConfig, Format
-from hakiri.extract.connectors.files.file_version import TAIL_BYTES, Front, Stamp, digest, surveyed_size
+from hakiri.model.errors import BadConfig
 from hakiri.model.span import OneFile
 from hakiri.model.table import SourceTable
 from hakiri.spec.validation_errors import guess

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hakiri.errors import RequestWrong, SourceBehind, SourceError, SourceMoved
+from hakiri.errors import SourceError
 from hakiri.extract.connectors.declared import check_columns
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.postgres import PostgresConfig
@@ -23,6 +23,7 @@ from hakiri.extract.connectors.postgres.types import EXPRESSIONS, LISTS, REMARK,
 from hakiri.extract.connectors.postgres.values import converted
 from hakiri.extract.connectors.predicate import UnknownSpan, condition, floor_of, quoted
 from hakiri.extract.connectors.quarantine import note_batch
+from hakiri.extract.errors import RequestWrong, SourceBehind, SourceMoved
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.model.span import PositionRange, Span, WholeTable

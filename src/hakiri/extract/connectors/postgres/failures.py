@@ -6,12 +6,11 @@ import re
 
 from adbc_driver_postgresql import dbapi
 
-from hakiri.errors import (
-    BadConfig,
+from hakiri.errors import SourceError
+from hakiri.extract.errors import (
     BadValue,
     ColumnMissing,
     RequestWrong,
-    SourceError,
     SourceFailed,
     SourceRefused,
     SourceTimeout,
@@ -19,6 +18,7 @@ from hakiri.errors import (
     TableMissing,
 )
 from hakiri.model.dsn import Dsn
+from hakiri.model.errors import BadConfig
 from hakiri.model.table import SourceTable
 
 NAME = "postgres"

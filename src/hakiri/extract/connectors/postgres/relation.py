@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from hakiri.errors import RequestWrong, TableMissing
 from hakiri.extract.connectors.declared import arrow_type, check_named
 from hakiri.extract.connectors.postgres.failures import NAME
 from hakiri.extract.connectors.postgres.session import Session
 from hakiri.extract.connectors.postgres.types import Mapped, Reading, ServerType, field, mapped, why_unordered
 from hakiri.extract.connectors.predicate import quoted
+from hakiri.extract.errors import RequestWrong, TableMissing
 from hakiri.model.table import SourceTable, TableSchema
 from hakiri.spec.validation_errors import guess
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Self
 
 from adbc_driver_postgresql import dbapi
 
-from hakiri.errors import SourceBehind, SourceMoved
 from hakiri.extract.connectors.postgres.failures import NAME
+from hakiri.extract.errors import SourceBehind, SourceMoved
 
 if TYPE_CHECKING:
     from hakiri.extract.connectors.postgres.session import Session

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hakiri.errors import Place, RequestWrong, SourceError, TableMissing
+from hakiri.errors import Place, SourceError
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
 from hakiri.extract.connectors.fit_values import json_text
 from hakiri.extract.connectors.port import Connector
@@ -19,6 +19,7 @@ from hakiri.extract.connectors.sqlite import SqliteConfig
 from hakiri.extract.connectors.sqlite.database import NAME, classified, opened, relation
 from hakiri.extract.connectors.sqlite.survey import SqliteDialect, survey
 from hakiri.extract.connectors.sqlite.types import declared_type, fit_column, stored_type, why_unordered
+from hakiri.extract.errors import RequestWrong, TableMissing
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.model.span import Span

@@ -10,21 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from hakiri.errors import (
-    BadConfig,
+from hakiri.errors import Place, SourceError
+from hakiri.extract.connectors.predicate import quoted
+from hakiri.extract.connectors.sqlite.types import instant
+from hakiri.extract.errors import (
     BadValue,
     ColumnMissing,
-    Place,
     RequestWrong,
-    SourceError,
     SourceFailed,
     SourceRefused,
     SourceTimeout,
     SourceUnreachable,
     TableMissing,
 )
-from hakiri.extract.connectors.predicate import quoted
-from hakiri.extract.connectors.sqlite.types import instant
+from hakiri.model.errors import BadConfig
 from hakiri.model.table import SourceTable
 
 NAME = "sqlite"

@@ -1,0 +1,111 @@
+"""Errors of the asset bundle."""
+
+from __future__ import annotations
+
+from hakiri.errors import BundleError, TaskError
+
+
+class BundleUnreadable(BundleError, code="HK870", says="{file} cannot be part of a bundle: {reason}"):
+    """A file of the bundle that is not what a bundle is made of."""
+
+    file: str
+    reason: str
+
+
+class ScheduleUnfit(
+    BundleError, code="HK871", says="job `{job}` cannot run at `{schedule}`: {reason}", help="{advice}"
+):
+    """A schedule that Databricks cannot keep as it is meant."""
+
+    job: str
+    schedule: str
+    reason: str
+    advice: str | None = None
+
+
+class EntryPointUnknown(
+    TaskError, code="HK872", says="{subject} runs `{entry_point}`, which is no entry point of the wheel"
+):
+    """A task that runs what the wheel does not have."""
+
+    entry_point: str
+    known: tuple[str, ...]
+
+    def help(self) -> str:
+        return f"the wheel has {', '.join(self.known) or 'none'}"
+
+
+class EnvironmentUnknown(TaskError, code="HK873"):
+    """A task that runs where the job has nothing to run it in."""
+
+    key: str
+    known: tuple[str, ...]
+
+    def message(self) -> str:
+        where = f"in `{self.key}`, which the job does not define" if self.key else "nowhere: it names no compute"
+        return f"{self.subject()} runs {where}"
+
+    def help(self) -> str:
+        return f"the job has {', '.join(self.known) or 'no environments and no clusters'}"
+
+
+class TaskGraphBroken(TaskError, code="HK874", says="{subject} {reason}"):
+    """A task that could never be started, or that two of the job share a name with."""
+
+    reason: str
+
+
+class ReferenceUnknown(BundleError, code="HK875", says="{where} refers to `{reference}`: {reason}"):
+    """A reference to what nobody sets."""
+
+    where: str
+    reference: str
+    reason: str
+
+
+class LocationAdrift(
+    BundleError,
+    code="HK876",
+    says="the trigger of job `{job}` watches `{url}`, which a development target renames",
+    help=(
+        "names follow as `${{resources.volumes.NAME.volume_path}}/...` and "
+        "`${{resources.schemas.NAME.id}}.TABLE`; in a manifest as `volume:NAME/...` and "
+        "`schema:NAME.TABLE`"
+    ),
+):
+    """A place that is spelt out, where a development target gives it another name."""
+
+    job: str
+    url: str
+
+
+class ScopeUnnamed(
+    BundleError,
+    code="HK877",
+    help=("give `secret_scope` a value in databricks.yml, for every target, and pass it on by `--secret-scope`"),
+):
+    """A pipeline whose secrets have nowhere to come from."""
+
+    job: str
+    secrets: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"job `{self.job}` needs {', '.join(self.secrets)}, and no secret scope is named"
+
+
+class WheelLeftOut(
+    TaskError,
+    code="HK880",
+    says="{subject} runs an entry point of `{package}` where its wheel is not installed",
+    help=("name the wheel, `../dist/*.whl`, in `dependencies` of the environment, or in `libraries` of the task"),
+):
+    """A task whose environment does not install the wheel that it runs."""
+
+    package: str
+
+
+class ArgumentsUnfit(TaskError, code="HK881", says="{subject} gives `{entry_point}` what it does not take: {reason}"):
+    """A task that is told what its entry point does not take, or not what it needs."""
+
+    entry_point: str
+    reason: str

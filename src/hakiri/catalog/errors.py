@@ -1,0 +1,238 @@
+"""Errors of the catalog."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hakiri.errors import CatalogError, ManifestError, Recovery
+
+
+class AddressUnreadable(
+    ManifestError,
+    code="HK121",
+    says="the address in `{key}` cannot be read: {reason}",
+    help="a reference inside an address, as in `user:${{secret:NAME}}@host`, is encoded by itself",
+):
+    """An address, its references resolved, whose parts cannot be told apart. No part of it is repeated."""
+
+    key: str
+    reason: str
+
+
+class CatalogUnavailable(
+    CatalogError, code="HK301", recovery=Recovery.RETRY, says="the catalog in {store} does not answer: {reason}"
+):
+    """The store behind the catalog does not answer."""
+
+    store: str
+    reason: str
+
+
+class CatalogDamaged(
+    CatalogError,
+    code="HK122",
+    says="the catalog in {store} is damaged: {file} is cut short ({bytes:,} bytes)",
+    help=("`hakiri catalog rebuild --yes` keeps it aside and writes a new one from the tables' own Delta logs"),
+):
+    """A commit of the catalog's own log that is cut short: what it recorded is lost."""
+
+    store: str
+    file: str
+    bytes: int
+
+
+class CatalogBusy(
+    CatalogError,
+    code="HK302",
+    recovery=Recovery.RETRY,
+    says="{tries} commits to the catalog's `{table}` lost to other writers",
+):
+    """Other writers won every race for as long as we were willing to try."""
+
+    table: str
+    tries: int
+
+
+class CatalogTooNew(
+    CatalogError,
+    code="HK303",
+    says="the catalog is at schema {found}, this release knows {known}",
+    help="upgrade Hakiri here; a catalog never goes back",
+):
+    """A newer release has changed the catalog's own tables."""
+
+    found: int
+    known: int
+
+
+class CatalogDriverMissing(
+    CatalogError,
+    code="HK304",
+    says="the `{backend}` catalog needs `{wanted}`, which is not installed",
+    help="install `hakiri[{extra}]`",
+):
+    """The chosen backend's library is not installed."""
+
+    backend: str
+    wanted: str
+    extra: str
+
+
+class SecondWriter(
+    CatalogError,
+    code="HK305",
+    says="Spark application {writer} already writes the catalog at {path}",
+    help=(
+        "Spark cannot keep two applications apart on a local path: stop the other one, use the `delta` "
+        "backend on a path, or keep the catalog in Unity Catalog"
+    ),
+):
+    """Another Spark application writes this catalog on a local path, where two of them would lose commits."""
+
+    path: str
+    writer: str
+
+
+class UnknownPipeline(
+    CatalogError,
+    code="HK306",
+    says="the catalog does not know the pipeline `{pipeline}`",
+    help="run `hakiri apply {pipeline}`",
+):
+    """Work for a pipeline that was never registered."""
+
+    pipeline: str
+
+
+class BackwardMove(
+    CatalogError, code="HK307", recovery=Recovery.REPORT, says="a {noun} does not go from {before} to {after}"
+):
+    """A state change nobody may make."""
+
+    noun: str
+    before: str
+    after: str
+
+
+class PlanChanged(
+    CatalogError,
+    code="HK308",
+    recovery=Recovery.YIELD,
+    says="chunk `{chunk}` of `{pipeline}` is already planned with another window",
+):
+    """A chunk id that stands for another stretch of the source: someone has planned this round first."""
+
+    pipeline: str
+    chunk: str
+
+
+class LeaseLost(
+    CatalogError,
+    code="HK310",
+    recovery=Recovery.YIELD,
+    says="attempt {attempt} at chunk `{chunk}` of `{pipeline}` no longer holds its lease",
+):
+    """The chunk is no longer ours: nothing was recorded."""
+
+    pipeline: str
+    chunk: str
+    attempt: int
+
+
+class LandingHeld(
+    CatalogError,
+    code="HK311",
+    recovery=Recovery.YIELD,
+    says="landing {number} of `{pipeline}`.`{table}` is under way at {holder}",
+):
+    """Landings of one table happen one after the other, and one is under way."""
+
+    pipeline: str
+    table: str
+    number: int
+    holder: str
+
+
+class LandingLost(
+    CatalogError,
+    code="HK312",
+    recovery=Recovery.YIELD,
+    says="landing {number} of `{pipeline}`.`{table}` is no longer ours",
+):
+    """The landing has another holder, or has ended otherwise."""
+
+    pipeline: str
+    table: str
+    number: int
+
+
+class CursorMoved(
+    CatalogError,
+    code="HK313",
+    recovery=Recovery.YIELD,
+    says=("the cursor of `{pipeline}`.`{table}` stands at landing {found}, so landing {landing} may not move it"),
+):
+    """A cursor only follows landings of higher number."""
+
+    pipeline: str
+    table: str
+    landing: int
+    found: int
+
+
+class SchemaMoved(
+    CatalogError,
+    code="HK314",
+    recovery=Recovery.YIELD,
+    says="the schema history of `{pipeline}`.`{table}` is at version {found}, not {expected}",
+):
+    """Someone appended to the schema history first."""
+
+    pipeline: str
+    table: str
+    expected: int
+    found: int
+
+
+class SidecarUnfit(CatalogError, code="HK315", says="{path}: {problem}, so the snapshot was not committed"):
+    """A snapshot that names a file which is not there, or is not the one it names."""
+
+    path: str
+    problem: Literal["missing", "wrong size", "wrong content"]
+
+
+class SnapshotChanged(
+    CatalogError,
+    code="HK316",
+    recovery=Recovery.REPORT,
+    says="landing {landing} of `{pipeline}`.`{table}` already has another snapshot",
+):
+    """A landing's snapshot is committed once, with one content."""
+
+    pipeline: str
+    table: str
+    landing: int
+
+
+class EpochsStale(
+    CatalogError,
+    code="HK317",
+    recovery=Recovery.RETRY,
+    says="revocations were last read {age_seconds:.0f} s ago; the bound is {bound_seconds:.0f} s",
+):
+    """Whether access was revoked is not known, so it is not given."""
+
+    age_seconds: float
+    bound_seconds: float
+
+
+class LineageTampered(
+    CatalogError,
+    code="HK318",
+    says="lineage in {store} is no longer append-only: {evidence}",
+    help=("nothing more is appended to it; restore the table from a backup, or accept the loss and recreate it"),
+):
+    """The lineage table was changed by something other than an append."""
+
+    store: str
+    evidence: str

@@ -1,0 +1,323 @@
+"""Errors of landing, hooks, views and queries."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hakiri.errors import SHOWN_NAMES, HookError, LandError, QueryError, Recovery, ViewError
+
+
+class UnknownTable(QueryError, code="HK651", says="there is no table `{table}`"):
+    """A name that no landed table has."""
+
+    table: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def help(self) -> str:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        shown = ", ".join(self.known[:SHOWN_NAMES])
+        return f"there are: {shown}" if shown else "no table has landed yet; `hakiri apply` lands them"
+
+
+class TableNotLanded(QueryError, code="HK657", says="`{table}` has not landed yet", help="`hakiri apply` lands it"):
+    """A table of a manifest that no run has made yet."""
+
+    table: str
+
+
+class QueryRefused(
+    QueryError,
+    code="HK652",
+    says="this query is refused: {reason}",
+    help='ask with one SELECT, like `hakiri sql "select count(*) from orders"`',
+):
+    """SQL that is not understood, or that would do more than ask."""
+
+    reason: str
+
+
+class QueryFailed(QueryError, code="HK653", says="the query failed: {reason}"):
+    """A question that was understood and has no answer."""
+
+    reason: str
+
+
+class TableUnreadable(
+    QueryError,
+    code="HK654",
+    says="`{table}` cannot be read without Spark: {reason}",
+    help="read it with Spark, where it is as whole as ever",
+):
+    """A landed table that cannot be read right without Spark."""
+
+    table: str
+    reason: str
+
+
+class LandingOutOfOrder(
+    LandError,
+    code="HK801",
+    says=(
+        "`{table}` already carries landing {found}, where {expected} was expected, so landing {number} was not written"
+    ),
+    help=("another catalog lands here too, or this one lost its state: `hakiri catalog rebuild` reads the table's"),
+):
+    """The table carries a landing the catalog knows nothing of; going on would lose this one (G4)."""
+
+    number: int
+    expected: int
+    found: int
+
+
+class TableMovedBack(
+    LandError,
+    code="HK802",
+    says="`{table}` should carry landing {expected} and carries {found}: {reason}",
+    help=(
+        "restore the table to the version it had, or let `hakiri apply --full-refresh` read all of it "
+        "anew and put that in its place"
+    ),
+):
+    """Rows that were landed are gone, and landing more would hide it."""
+
+    expected: int
+    found: int
+    reason: str
+
+
+class TypeUnsupported(
+    LandError,
+    code="HK804",
+    says="column `{column}` of `{table}` is staged as {incoming}, which Delta does not have",
+    help="cast it in a transform",
+):
+    """A staged column of a type no Delta table can hold."""
+
+    column: str
+    incoming: str
+
+
+class ColumnsCollide(LandError, code="HK805", help="rename one of them in a transform"):
+    """Delta's names have no case, so two such columns would be one."""
+
+    columns: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"{' and '.join(f'`{name}`' for name in self.columns)} would be one column of `{self.table}`"
+
+
+class KeyMissing(LandError, code="HK806", help="name the table's `primary_key` or its `upsert_key` in the manifest"):
+    """A load that tells rows apart by columns that were not staged, or were not named."""
+
+    columns: tuple[str, ...] = ()
+
+    def message(self) -> str:
+        if not self.columns:
+            return f"`{self.table}` has no key to tell its rows apart by"
+        return f"`{self.table}` has no column {' and no column '.join(f'`{name}`' for name in self.columns)}"
+
+
+class NullKeys(
+    LandError, code="HK807", help='set them aside with `load.null_keys = "quarantine"`, or choose another key'
+):
+    """Rows that say nothing about which row they are."""
+
+    columns: tuple[str, ...]
+    rows: int
+
+    def message(self) -> str:
+        named = ", ".join(f"`{name}`" for name in self.columns)
+        return f"{self.rows} staged rows of `{self.table}` have no value in the key {named}; nothing was landed"
+
+
+class StagedFileUnfit(
+    LandError,
+    code="HK808",
+    says="{path}: {problem}, so nothing was landed in `{table}`",
+    help="rewind the chunk, so that it is read again",
+):
+    """A staged file that is not the one its seal describes (G3)."""
+
+    path: str
+    problem: Literal["missing", "wrong size", "wrong row count", "not Parquet"]
+
+
+class RowsUncounted(
+    LandError,
+    code="HK809",
+    recovery=Recovery.REPORT,
+    says="{expected} rows were staged for `{table}` and {found} were found; nothing was landed",
+):
+    """The staged files do not hold the rows that were counted into them (G6)."""
+
+    expected: int
+    found: int
+
+
+class LandingTooLarge(
+    LandError,
+    code="HK810",
+    recovery=Recovery.REPORT,
+    says="landing {number} of `{table}` needs {bytes} bytes to name its chunks, of {limit}",
+):
+    """What a commit says about itself is bounded, so that every reader of the log can afford it."""
+
+    number: int
+    bytes: int
+    limit: int
+
+
+class TableContended(
+    LandError,
+    code="HK811",
+    recovery=Recovery.RETRY,
+    says=("other writers of `{table}` were faster every time, so landing {number} has to be tried again"),
+):
+    """Every attempt to commit met a newer version. Nothing was landed."""
+
+    number: int
+
+
+class LandingFailed(
+    LandError, code="HK812", recovery=Recovery.RETRY, says="landing {number} of `{table}` failed: {reason}"
+):
+    """The table was read after the failure and does not carry the landing, or could not be read at all."""
+
+    number: int
+    reason: str
+
+
+class MirrorUnfit(
+    LandError,
+    code="HK814",
+    help=(
+        "set them back; or remove the table and its `_tombstones`, and let `hakiri apply --full-refresh`"
+        " read all changes anew"
+    ),
+):
+    """A table whose rows do not tell what this kind of mirror has to know of them."""
+
+    columns: tuple[str, ...]
+    """Those that it lacks, or has and should not have."""
+
+    def message(self) -> str:
+        named = ", ".join(f"`{name}`" for name in self.columns)
+        return f"`{self.table}` was not landed with these `sequence_by`, `deletes` and `history`: see {named}"
+
+
+class TombstonesLost(
+    LandError,
+    code="HK815",
+    says="`{tombstones}` is gone, so nobody knows any more what was deleted from `{table}`",
+    help="restore it, or let `hakiri apply --full-refresh` read all changes anew",
+):
+    """Rows whose deletes are forgotten could come back."""
+
+    tombstones: str
+
+
+class BuildTaken(
+    LandError,
+    code="HK818",
+    says="`{table}` is built as `{build}` first, and there is another table of that name",
+    help="rename one of the two; nothing was landed",
+):
+    """A table that nobody built for a landing stands where one is to be built. Neither was touched."""
+
+    build: str
+
+
+class WatermarkMissing(
+    LandError,
+    code="HK819",
+    says="`{column}` decides what lands in `{table}`, and is no column of it; nothing was landed",
+    help="name a column that lands, and let `hakiri apply --full-refresh` bring the table to it",
+):
+    """A column that decides what lands is missing in what is staged, or in a table that has rows."""
+
+    column: str
+
+
+class LayoutUnfit(
+    LandError,
+    code="HK860",
+    says="`{table}` cannot be laid out as declared: {reason}",
+    help=("change `partition_by` or `cluster_by` of the table; to partition it anew, delete it and read all again"),
+):
+    """A declared layout that does not go with the table, or with its columns."""
+
+    reason: str
+
+
+class UpkeepFailed(
+    LandError,
+    code="HK866",
+    recovery=Recovery.RETRY,
+    says="could not {doing} `{table}`, whose rows are as they were: {reason}",
+):
+    """A table that was not optimized or vacuumed. Its rows are as they were."""
+
+    doing: str
+    reason: str
+
+
+class HookRefused(
+    HookError,
+    code="HK821",
+    says="{subject} was refused: {reason}",
+    help="change the hook, or what hakiri.toml allows under [hooks]; {what_follows}",
+):
+    """A hook that asks for what it may not have. Nothing of it was done."""
+
+
+class HookFailed(
+    HookError, code="HK822", says="{subject} failed: {reason}", help="mend what the hook calls; {what_follows}"
+):
+    """A hook that was called, and answered that it could not."""
+
+
+class HookUnanswered(
+    HookError,
+    code="HK823",
+    recovery=Recovery.RETRY,
+    says="{subject} got no answer: {reason}",
+    help="see that the other side is up; {what_follows}",
+):
+    """A hook whose other side did not answer, or asked for patience."""
+
+    retry_after_seconds: float | None = None
+
+
+class HookTimedOut(
+    HookError,
+    code="HK824",
+    says="{subject} was stopped: {reason}",
+    help="give it a longer `timeout`, or less to do; {what_follows}",
+):
+    """A hook that took longer than it was given, and was stopped. What it had begun may be done."""
+
+
+class ViewFailed(
+    ViewError,
+    code="HK831",
+    says="the view `{view}` could not be made or dropped: {reason}",
+    help=("see that its catalog is up and that you may change views there; the next apply tries again"),
+):
+    """A view that fits, and that its catalog did not take or let go."""
+
+    view: str
+    reason: str
+
+
+class ViewUnanswerable(
+    ViewError,
+    code="HK833",
+    says="the view `{view}` cannot be asked without Spark: {reason}",
+    help=("let a `refresh_mat_view` hook keep its rows, or write it with what is answered here (docs/views.md)"),
+):
+    """A view that is answered by Spark and cannot be answered without it."""
+
+    view: str
+    reason: str

@@ -1,0 +1,161 @@
+"""Errors of planning."""
+
+from __future__ import annotations
+
+from hakiri.errors import SHOWN_NAMES, PlanError, TablePlanError
+
+
+class PlanMoved(PlanError, code="HK601", help="look at a new plan: `hakiri plan --out plan.json`"):
+    """A sealed plan is carried out as it was seen, or not at all."""
+
+    moved: tuple[str, ...]
+
+    def message(self) -> str:
+        shown = ", ".join(self.moved[:SHOWN_NAMES])
+        hidden = len(self.moved) - SHOWN_NAMES
+        return f"moved since the plan was sealed: {shown}" + (f" and {hidden} more" if hidden > 0 else "")
+
+
+class CursorColumnMissing(TablePlanError, code="HK602", says="the cursor `{column}` is no column of {subject}"):
+    """The column that should tell what is new is not there."""
+
+    column: str
+    known: tuple[str, ...] = ()
+    guess: str | None = None
+
+    def help(self) -> str | None:
+        if self.guess:
+            return f"did you mean `{self.guess}`?"
+        return f"it has {', '.join(self.known[:SHOWN_NAMES])}" if self.known else None
+
+
+class UnfitForCursor(
+    TablePlanError,
+    code="HK604",
+    says="`{knob}` is {meaning}, but the cursor `{column}` of {subject} is {type}",
+    help="leave `{knob}` out, or choose a cursor it fits",
+):
+    """A setting that cannot be measured along the cursor."""
+
+    knob: str
+    meaning: str
+    column: str
+    type: str
+
+
+class NoWindowForCursor(
+    UnfitForCursor, code="HK603", help="leave `backfill.window` out: the table is then cut by size"
+):
+    """A window of time over a cursor that is no time."""
+
+    knob: str = "backfill.window"
+    meaning: str = "a length of time"
+
+
+class WindowTooSmall(
+    TablePlanError,
+    code="HK605",
+    says="a window of {window} cuts {subject} into {chunks} chunks; the most is {most}",
+    help="widen `backfill.window`, raise `backfill.start_from`, or leave the window out",
+):
+    """A window that would cut the table into dust."""
+
+    window: str
+    chunks: int
+    most: int
+
+
+class CursorUnreadable(
+    TablePlanError,
+    code="HK606",
+    says="the stored cursor of {subject} {reason}",
+    help="read the table again from its beginning: `hakiri apply {pipeline} --full-refresh`",
+):
+    """A stored cursor that cannot be read from; starting there would lose or repeat rows."""
+
+    reason: str
+
+
+class CursorColumnChanged(
+    TablePlanError, code="HK613", says="{subject} was read up to `{before}` = {value}, and its cursor is `{after}` now"
+):
+    """A stored cursor of another column: read from there by the new one, rows would be lost."""
+
+    before: str
+    after: str
+    value: str
+
+    def help(self) -> str:
+        again = f"read the table again from its beginning, `hakiri apply {self.pipeline} --full-refresh`"
+        return f'{again}, or put `incremental = "{self.before}"` back; a renamed column is declared by `renamed`'
+
+
+class CursorUnordered(
+    TablePlanError,
+    code="HK615",
+    says="`{column}` cannot be the cursor of {subject}: {reason}",
+    help=("declare its type in `columns` (`decimal(38,9)` for a numeric), cast it in a `query`, or name another"),
+):
+    """A cursor whose values sort otherwise at the source than in the table: newer rows would be taken for older."""
+
+    column: str
+    reason: str
+
+
+class PlanUnreadable(
+    PlanError,
+    code="HK607",
+    says="this is not a sealed plan: {reason}",
+    help="seal one with `hakiri plan --out plan.json`",
+):
+    """A file that is no sealed plan, or no longer the one that was sealed."""
+
+    reason: str
+
+
+class KeyChanged(
+    TablePlanError,
+    code="HK610",
+    says="{subject} has landed by the key {before}, and its key is now {after}",
+    help=(
+        "name the old key in the manifest, or read the table anew under the new one: `hakiri apply "
+        "{pipeline} --full-refresh`"
+    ),
+):
+    """A source whose rows are told apart by other columns than those of the table."""
+
+    before: str
+    after: str
+
+
+class KeyNeeded(
+    TablePlanError,
+    code="HK618",
+    says="{subject} lands by `upsert`, and neither its source nor the manifest names a key",
+    help="name the table's `primary_key`, or `load.upsert_key`, or choose another load mode",
+):
+    """An upsert of a table that has no key."""
+
+
+class TransformChanged(
+    TablePlanError,
+    code="HK619",
+    says="the transform of {subject} has changed, and landed rows would land again in another form",
+    help=(
+        "land all rows in the new form: `hakiri apply {pipeline} --full-refresh`; by `load.mode = "
+        '"upsert"`, which needs a key, a changed transform holds from here on'
+    ),
+):
+    """Another transform than landed rows went through, where a read has to know them again by their content."""
+
+
+class WatermarkUnfit(
+    TablePlanError,
+    code="HK612",
+    says="`{column}` cannot be the watermark of {subject}: {reason}",
+    help=("name a time, a date, a number or a text that lands as it is read, or choose another load mode"),
+):
+    """A column whose greatest value in the table does not say what the source has beyond it."""
+
+    column: str
+    reason: str
