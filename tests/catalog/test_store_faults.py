@@ -33,11 +33,11 @@ connection.execute("COMMIT")
 RIVAL = """
 import sys
 from pathlib import Path
-from hakiri.catalog.delta.locks import NoNeighbours
+from hakiri.catalog.delta.locks import NoLocks
 from hakiri.catalog.delta.rust import DeltaCatalog
 from hakiri.model.chunk import Chunk, ChunkKey, Window
 from hakiri.model.ledger import Pipeline
-catalog = DeltaCatalog(Path(sys.argv[1]), locks=NoNeighbours())
+catalog = DeltaCatalog(Path(sys.argv[1]), locks=NoLocks())
 catalog.register(Pipeline("rival", 1, 1))
 for number in range(10_000):
     catalog.add_chunks([Chunk(ChunkKey("rival", "t", f"{number}"), ordinal=number, window=Window(), predicate="")])

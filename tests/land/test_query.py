@@ -102,7 +102,7 @@ def test_a_file_that_is_gone_is_said_and_not_passed_over(tables: dict[str, str])
 
 def test_a_process_that_asked_ends_well(tables: dict[str, str]) -> None:
     program = (
-        "import sys; from hakiri.land.query import ask\n"
+        "import sys; from hakiri.land.query.rust import ask\n"
         "print(len(list(ask('select * from orders', {'orders': sys.argv[1]}).rows)), 'pyspark' in sys.modules)"
     )
     command = [sys.executable, "-c", program, tables["orders"]]

@@ -193,8 +193,8 @@ MUTANTS = {
         (
             Edit(
                 "hakiri.catalog.sqlite:migrate",
-                "in MIGRATIONS[number]:",
-                'in (s for s in MIGRATIONS[number] if "TRIGGER" not in s):',
+                'in statements("sqlite", number):',
+                'in (s for s in statements("sqlite", number) if "TRIGGER" not in s):',
             ),
         ),
         (f"{CATALOG}/test_moves.py::test_a_store_refuses_every_move_that_is_not_in_the_table[sqlite]",),
@@ -385,7 +385,7 @@ MUTANTS = {
     ),
     "a store of a later release, opened": Mutant(
         "The catalog",
-        (Edit("hakiri.catalog.sqlite:migrate", "if found > ddl.SCHEMA_VERSION:", "if False:"),),
+        (Edit("hakiri.catalog.sqlite:migrate", "if found > SCHEMA_VERSION:", "if False:"),),
         (f"{CATALOG}/test_history.py::test_a_release_that_is_older_than_the_store_refuses_it[sqlite]",),
     ),
 }

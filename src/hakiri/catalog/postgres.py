@@ -21,14 +21,14 @@ from psycopg.errors import (
 )
 from psycopg.rows import dict_row
 
-from hakiri.catalog import ddl
 from hakiri.catalog.chunks import PROGRESS
 from hakiri.catalog.errors import AddressUnreadable, CatalogBusy, CatalogTooNew
 from hakiri.catalog.ledger import Ledger
+from hakiri.catalog.migrations import SCHEMA_VERSION, statements
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.sqlite import refused
 from hakiri.catalog.store import Row, Session, unavailable
-from hakiri.catalog.tables import TABLES, Table, Value
+from hakiri.catalog.tables import Table, Value
 from hakiri.model.clock import Clock
 from hakiri.model.dsn import Dsn
 
@@ -187,12 +187,12 @@ class PostgresStore:
             connection.execute("CREATE TABLE IF NOT EXISTS catalog_version (number BIGINT NOT NULL)")
             numbers = [row["number"] for row in connection.execute("SELECT number FROM catalog_version")]
             found = max((number for number in numbers if isinstance(number, int)), default=0)
-            if found > ddl.SCHEMA_VERSION:
-                raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
-            for number in range(found, ddl.SCHEMA_VERSION):
-                for statement in MIGRATIONS[number]:
+            if found > SCHEMA_VERSION:
+                raise CatalogTooNew(found=found, known=SCHEMA_VERSION)
+            for number in range(found + 1, SCHEMA_VERSION + 1):
+                for statement in statements("postgres", number):
                     connection.execute(statement.encode())
-                connection.execute("INSERT INTO catalog_version VALUES (%s)", (number + 1,))
+                connection.execute("INSERT INTO catalog_version VALUES (%s)", (number,))
 
 
 def _address(url: str) -> Dsn:
@@ -201,40 +201,6 @@ def _address(url: str) -> Dsn:
         return Dsn.parse(url)
     except ValueError as cause:
         raise AddressUnreadable(key="catalog.url", reason=str(cause)) from cause
-
-
-def _create_tables() -> Iterator[str]:
-    """Tables, indexes, and the triggers that refuse backward moves. Text sorts by its bytes, as everywhere else."""
-    for table in TABLES:
-        yield ddl.create(table, text='TEXT COLLATE "C"', integer="BIGINT")
-    yield from ddl.INDEXES
-    for table in ddl.moving():
-        yield _refusal(f"{table.name}_moves", f"backward move of {table.name}")
-        yield (
-            f"CREATE TRIGGER {table.name}_moves BEFORE UPDATE ON {table.name} FOR EACH ROW "
-            f"WHEN ({ddl.backward(table)}) EXECUTE FUNCTION {table.name}_moves()"
-        )
-
-
-def _refuse_changes() -> Iterator[str]:
-    """Grants keep everyone else out; the triggers also stop the owner, and stay on in a replication session."""
-    for table in ddl.append_only():
-        refusal = f"{table.name}_append_only"
-        yield _refusal(refusal, f"{table.name} is append-only")
-        for event, level in (("UPDATE OR DELETE", "ROW"), ("TRUNCATE", "STATEMENT")):
-            trigger = f"{refusal}_{level.lower()}"
-            yield (
-                f"CREATE TRIGGER {trigger} BEFORE {event} ON {table.name} FOR EACH {level} EXECUTE FUNCTION {refusal}()"
-            )
-            yield f"ALTER TABLE {table.name} ENABLE ALWAYS TRIGGER {trigger}"
-        yield f"REVOKE UPDATE, DELETE, TRUNCATE ON {table.name} FROM PUBLIC, CURRENT_USER"
-
-
-def _refusal(name: str, reason: str) -> str:
-    return f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '{reason}'; END $$"
-
-
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*_create_tables(), *_refuse_changes()),)
 
 
 @cache

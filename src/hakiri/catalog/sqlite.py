@@ -10,13 +10,13 @@ from pathlib import Path
 from threading import RLock
 from typing import IO, TypeVar
 
-from hakiri.catalog import ddl
 from hakiri.catalog.chunks import PROGRESS
 from hakiri.catalog.errors import BackwardMove, CatalogTooNew
 from hakiri.catalog.ledger import Ledger
+from hakiri.catalog.migrations import SCHEMA_VERSION, statements
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row, Session, unavailable
-from hakiri.catalog.tables import TABLES, Table, Value
+from hakiri.catalog.tables import Table, Value
 from hakiri.errors import HakiriError
 from hakiri.model.clock import Clock
 from hakiri.model.durable import sync_above
@@ -148,42 +148,12 @@ def connect(path: str) -> sqlite3.Connection:
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this release's schema. A repeat changes nothing."""
     found: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > ddl.SCHEMA_VERSION:
-        raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
-    for number in range(found, ddl.SCHEMA_VERSION):
-        for statement in MIGRATIONS[number]:
+    if found > SCHEMA_VERSION:
+        raise CatalogTooNew(found=found, known=SCHEMA_VERSION)
+    for number in range(found + 1, SCHEMA_VERSION + 1):
+        for statement in statements("sqlite", number):
             connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {ddl.SCHEMA_VERSION}")
-
-
-def create_tables() -> Iterator[str]:
-    """Tables, indexes, and the triggers that refuse backward moves."""
-    for table in TABLES:
-        yield ddl.create(table, text="TEXT", integer="INTEGER")
-    yield from ddl.INDEXES
-    for table in ddl.moving():
-        yield (
-            f"CREATE TRIGGER {table.name}_moves BEFORE UPDATE ON {table.name} WHEN {ddl.backward(table)} "
-            f"BEGIN SELECT RAISE(ABORT, 'backward move of {table.name}'); END"
-        )
-
-
-def refuse_changes() -> Iterator[str]:
-    """The triggers that make a table append-only, also against INSERT OR REPLACE, which fires no delete trigger."""
-    for table in ddl.append_only():
-        same = " AND ".join(f"{name} = NEW.{name}" for name in table.key)
-        for event in ("UPDATE", "DELETE"):
-            yield (
-                f"CREATE TRIGGER {table.name}_no_{event.lower()} BEFORE {event} ON {table.name} "
-                f"BEGIN SELECT RAISE(ABORT, '{table.name} is append-only'); END"
-            )
-        yield (
-            f"CREATE TRIGGER {table.name}_no_replace BEFORE INSERT ON {table.name} "  # noqa: S608 - names of ours
-            f"WHEN EXISTS (SELECT 1 FROM {table.name} WHERE {same}) BEGIN SELECT RAISE(IGNORE); END"
-        )
-
-
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*create_tables(), *refuse_changes()),)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def refused(reason: str) -> HakiriError:

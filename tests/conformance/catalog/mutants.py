@@ -43,7 +43,7 @@ def plain_append(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(rust, "merge_changes", append)
     # The file lock would hide what it does not promise to prevent.
-    patch.setattr(rust, "FileLockNeighbours", lambda *_: NoLocks())
+    patch.setattr(rust, "FileLocks", lambda *_: NoLocks())
 
 
 def without_expiry(patch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from hakiri.catalog.sqlite import SqliteSession, connect, create_tables, translated
+from hakiri.catalog.delta.schema import create_tables
+from hakiri.catalog.sqlite import SqliteSession, connect, translated
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import TABLES, Table, Value
 

@@ -13,7 +13,6 @@ from uuid import uuid4
 from deltalake import CommitProperties, DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from hakiri.catalog import ddl
 from hakiri.catalog.delta.counting import count_chunks
 from hakiri.catalog.delta.damage import require_undamaged, require_whole
 from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
@@ -25,6 +24,7 @@ from hakiri.catalog.delta.store import DeltaStore
 from hakiri.catalog.delta.upkeep import Upkeep
 from hakiri.catalog.errors import CatalogTooNew
 from hakiri.catalog.ledger import Ledger
+from hakiri.catalog.migrations import SCHEMA_VERSION
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row, unavailable
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table, Value
@@ -228,8 +228,8 @@ class RustExecutor:
 
 def _require_known(handle: DeltaTable) -> None:
     found = int(handle.metadata().configuration["hakiri.schema"])
-    if found > ddl.SCHEMA_VERSION:
-        raise CatalogTooNew(found=found, known=ddl.SCHEMA_VERSION)
+    if found > SCHEMA_VERSION:
+        raise CatalogTooNew(found=found, known=SCHEMA_VERSION)
 
 
 def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTable:
@@ -237,7 +237,7 @@ def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTab
     from hakiri.catalog.delta.arrow import physical
 
     path.mkdir(parents=True, exist_ok=True)
-    properties = {**properties, "hakiri.schema": str(ddl.SCHEMA_VERSION)}
+    properties = {**properties, "hakiri.schema": str(SCHEMA_VERSION)}
     if table.append_only:
         properties["delta.appendOnly"] = "true"
     try:

@@ -13,7 +13,6 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import Row as SparkRow
 
-from hakiri.catalog import ddl
 from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
 from hakiri.catalog.delta.layout import columns, ints, pack, texts, unpack
 from hakiri.catalog.delta.locks import NoLocks
@@ -23,6 +22,7 @@ from hakiri.catalog.delta.sole_writer import local_folder, require_sole_writer
 from hakiri.catalog.delta.store import DeltaStore
 from hakiri.catalog.errors import CatalogTooNew, CatalogUnavailable, LineageTampered
 from hakiri.catalog.ledger import Ledger
+from hakiri.catalog.migrations import SCHEMA_VERSION
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, CURSORS, LANDINGS, LINEAGE, SCHEMAS, TABLES, Table, Value
@@ -108,12 +108,13 @@ class Head:
     revision: int = 0
     commits: tuple[str, ...] = ()
     purged: int = 0  # the last revision that removed rows: who has seen less must read everything again
-    schema: int = ddl.SCHEMA_VERSION
+    schema: int = SCHEMA_VERSION
 
     @classmethod
     def of(cls, revision: int, text: str) -> Head:
         told = json.loads(text)
-        return cls(revision, tuple(told["commits"]), told["purged"], told.get("schema", ddl.SCHEMA_VERSION))
+        # The first release wrote no number.
+        return cls(revision, tuple(told["commits"]), told["purged"], told.get("schema", 1))
 
     def next(self, commit: str, *, purges: bool) -> Head:
         revision = self.revision + 1
@@ -426,15 +427,15 @@ class SparkExecutor:
 def _properties(table: Table) -> str:
     """The properties that a table is made with, as SQL lists them."""
     # Spark reads the whole log since the last checkpoint for every statement that follows a commit.
-    properties = {**PROPERTIES, "delta.checkpointInterval": "10", "hakiri.schema": str(ddl.SCHEMA_VERSION)}
+    properties = {**PROPERTIES, "delta.checkpointInterval": "10", "hakiri.schema": str(SCHEMA_VERSION)}
     if table.append_only:
         properties["delta.appendOnly"] = "true"
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
 def _require_known(schema: int) -> None:
-    if schema > ddl.SCHEMA_VERSION:
-        raise CatalogTooNew(found=schema, known=ddl.SCHEMA_VERSION)
+    if schema > SCHEMA_VERSION:
+        raise CatalogTooNew(found=schema, known=SCHEMA_VERSION)
 
 
 def _source(changes: Changes, head: Head) -> Iterator[tuple[Value | bool, ...]]:

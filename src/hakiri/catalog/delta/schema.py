@@ -1,12 +1,11 @@
-"""SQLite and PostgreSQL get their tables, and their refusals, from the same definitions."""
+"""The SQLite statements for a catalog of this release, as the replica of a Delta catalog needs it: empty, in memory."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hakiri.catalog.tables import TABLES, Table
 from hakiri.model.transitions import pairs
-
-SCHEMA_VERSION = 1
-"""The number of the last migration. Migrations go forward only, and a store that is ahead is refused."""
 
 INDEXES = (
     # The claim reads its first rows from here, however many chunks there are.
@@ -18,27 +17,27 @@ INDEXES = (
 )
 
 
-def create(table: Table, *, text: str, integer: str) -> str:
-    """The statement that makes the table."""
-    columns = [f"{name} {text} NOT NULL" for name in table.texts] + [
-        f"{name} {integer} NOT NULL" for name in table.ints
-    ]
+def create_tables() -> Iterator[str]:
+    """Give the statements that create every table, its indexes, and the triggers that refuse backward moves (G7)."""
+    for table in TABLES:
+        yield _create(table)
+    yield from INDEXES
+    for table in TABLES:
+        if table.moves:
+            yield (
+                f"CREATE TRIGGER {table.name}_moves BEFORE UPDATE ON {table.name} WHEN {_is_backward(table)} "
+                f"BEGIN SELECT RAISE(ABORT, 'backward move of {table.name}'); END"
+            )
+
+
+def _create(table: Table) -> str:
+    columns = [*(f"{name} TEXT NOT NULL" for name in table.texts), *(f"{name} INTEGER NOT NULL" for name in table.ints)]
     return f"CREATE TABLE {table.name} ({', '.join(columns)}, PRIMARY KEY ({', '.join(table.key)}))"
 
 
-def backward(table: Table) -> str:
-    """The condition under which an update of OLD to NEW is not one of the table's moves (G7)."""
+def _is_backward(table: Table) -> str:
+    """Return the condition under which an update of OLD to NEW is not one of the table's moves."""
     steps = ", ".join(f"'{before}>{after}'" for before, after in sorted(pairs(table.moves)))
     fenced = [name for name in ("fence", "attempt") if name in table.ints]
     back = "".join(f" OR NEW.{name} < OLD.{name}" for name in fenced)
     return f"OLD.status || '>' || NEW.status NOT IN ({steps}){back}"
-
-
-def moving() -> tuple[Table, ...]:
-    """The tables whose rows have moves."""
-    return tuple(table for table in TABLES if table.moves)
-
-
-def append_only() -> tuple[Table, ...]:
-    """The tables that only grow."""
-    return tuple(table for table in TABLES if table.append_only)
