@@ -25,7 +25,10 @@ EVERY = timedelta(seconds=1)
 
 _HEADS = ("pipeline", "now", "chunks", "rows", "rows/s", "left")
 _QUIET = frozenset(
-    {EventKind.CHUNK_CLAIMED, EventKind.CHUNK_RELEASED, EventKind.LANDING_RESERVED, EventKind.CURSOR_MOVED}
+    {
+        *(EventKind.STAGE_ENDED, EventKind.CHUNK_CLAIMED, EventKind.CHUNK_RELEASED),
+        *(EventKind.LANDING_RESERVED, EventKind.CURSOR_MOVED),
+    }
 )
 _TROUBLE = frozenset(
     {

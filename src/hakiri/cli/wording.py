@@ -14,6 +14,9 @@ def describe_event(event: Event) -> str:  # noqa: C901 one case for each kind
     match event.kind:
         case EventKind.RUN_STARTED:
             return f"run {event.run} started on {said('node')}"
+        case EventKind.STAGE_ENDED:
+            failed = f" failed with {said('code')}" if said("code") else ""
+            return f"stage {said('stage')}{failed}{_took(event)}"
         case EventKind.PLANNED:
             return f"{said('table')}: planned, {count_of(said('open'), 'chunk')} to do{_new(event)}{_lacking(event)}"
         case EventKind.PHASE_MOVED:

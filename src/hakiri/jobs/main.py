@@ -18,8 +18,8 @@ from hakiri.run.exit import as_bug, exit_code
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.pipeline import RunOptions, RunResult
 from hakiri.run.services import Services
-from hakiri.run.steps import extract_step, land_step, plan_step
 from hakiri.run.stop import Stop, interruptible
+from hakiri.run.tasks import extract_task, land_task, plan_task
 from hakiri.run.upkeep import parse_upkeep
 from hakiri.run.views import ShelvedViews
 from hakiri.settings import Settings, from_environment
@@ -106,7 +106,7 @@ def _plan(given: Parameters) -> int:
         retries_failed=given.retry_failed,
     )
     with _task(given) as (parts, spec, views, stop):
-        result, shares = plan_step(parts, spec, options=options, max_workers=given.max_workers, stop=stop)
+        result, shares = plan_task(parts, spec, options=options, max_workers=given.max_workers, stop=stop)
         has_work = shares.has_work or any(not one.waits_for for one in views.changes(parts.catalog))
     if exit_code([result]):
         return _end(result)
@@ -123,13 +123,13 @@ def _plan(given: Parameters) -> int:
 
 def _extract(given: Parameters) -> int:
     with _task(given) as (parts, spec, _, stop):
-        return _end(extract_step(parts, spec, stop=stop))
+        return _end(extract_task(parts, spec, stop=stop))
 
 
 def _land(given: Parameters) -> int:
     options = RunOptions(is_full_refresh=given.full_refresh)
     with _task(given) as (parts, spec, views, stop):
-        result = land_step(parts, spec, options=options, has_resumed=given.resumed, stop=stop)
+        result = land_task(parts, spec, options=options, has_resumed=given.resumed, stop=stop)
         made = views.apply(parts, stop=stop)
     return _end(result, also=made.errors, views=[one.view for one in made.done])
 

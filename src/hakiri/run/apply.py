@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import Listener
-from hakiri.run.pipeline import RunOptions, RunResult, run_pipeline
+from hakiri.run.pipeline import RunOptions, RunResult
 from hakiri.run.services import Services
+from hakiri.run.stages import run_pipeline
 from hakiri.run.stop import Stop
 from hakiri.spec.pipeline import PipelineSpec
 

@@ -51,6 +51,11 @@ class RunContext:
             return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen))
         return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen), log=str(log))
 
+    def count_open(self) -> int:
+        """Count the chunks that are left to read, for whichever worker. Raises CatalogError."""
+        found = self.services.catalog.progress(self.spec.id)
+        return sum(one.pending + one.waiting + one.running for one in found)
+
     def with_retries(self, what: str, call: Callable[[], _Answer]) -> _Answer:
         """What the call returns, tried again as often as the manifest allows; each further try is in the journal."""
 

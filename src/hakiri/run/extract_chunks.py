@@ -79,7 +79,7 @@ class ChunkExtractor:
         self.is_tick_over = False
         """Whether more chunks are left than the tick may have."""
 
-    def carry_out(self) -> None:
+    def run(self) -> None:
         """Return when nobody has a chunk left to work on, when the tick is over, or when a stop was asked for.
 
         Raises EngineError before the first claim where no Spark can be had, SessionLost where it is lost later,
@@ -117,7 +117,7 @@ class ChunkExtractor:
         self._quota.spend(len(leases))
         for lease in leases:
             passing(Boundary.CLAIMED)
-            self._running[pool.submit(self._conduct, lease)] = lease
+            self._running[pool.submit(self._see_through, lease)] = lease
         return bool(leases)
 
     def _claim(self, room: int) -> tuple[Lease, ...]:
@@ -153,7 +153,7 @@ class ChunkExtractor:
             self.rows_read += staged.tally.read
             self.bytes += staged.seal.bytes
 
-    def _conduct(self, lease: Lease) -> Staged | None:
+    def _see_through(self, lease: Lease) -> Staged | None:
         """See one chunk through, in a slot of its own; None where it came to nothing.
 
         Raises what is wrong with the whole run: SessionLost or NotWritable.

@@ -27,6 +27,7 @@ class EventKind(StrEnum):
     """Everything that can happen in a run, with the facts each brings."""
 
     RUN_STARTED = "run_started"  # node
+    STAGE_ENDED = "stage_ended"  # stage, seconds, code (of the error that ended it, or None)
     PLANNED = "planned"  # table, new, open, rows (about how many are lacking; None: not known)
     PHASE_MOVED = "phase_moved"  # before, after
     CHUNK_CLAIMED = "chunk_claimed"  # table, chunk, attempt

@@ -43,7 +43,7 @@ class PipelineLander:
         """Whether chunks were sent back to be read again, so that there is more to do."""
         return any(lander.has_reread for lander in self._landers.values())
 
-    def hear(self, chunk: ChunkKey, size: int) -> None:
+    def note_staged(self, chunk: ChunkKey, size: int) -> None:
         """Note a chunk that was staged, and land its table once enough is. Any thread may call."""
         if chunk.table not in self._landers:
             return  # its table takes nothing for now

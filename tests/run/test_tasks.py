@@ -21,10 +21,11 @@ from hakiri.model.source import CursorKind, RateBudget
 from hakiri.plan.knobs import Knobs, Origin, Setting
 from hakiri.run import extract_chunks as work
 from hakiri.run.errors import ChunksFailed
-from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult
+from hakiri.run.pipeline import RunOptions, RunResult
 from hakiri.run.services import Services
-from hakiri.run.steps import CHUNKS_PER_WORKER, TaskPlan, extract_step, land_step, plan_step, workers_for
+from hakiri.run.stages import LAND_TASK
 from hakiri.run.stop import Stop
+from hakiri.run.tasks import CHUNKS_PER_WORKER, TaskPlan, extract_task, land_task, plan_task, workers_for
 from hakiri.spec.pipeline import PipelineSpec
 from run.rounds import TABLE, Rounds
 
@@ -48,15 +49,15 @@ class Shared(Rounds):
 
     def plan(self, **options: Any) -> tuple[RunResult, TaskPlan]:
         with self.at_work() as parts:
-            return plan_step(parts, self.spec, options=RunOptions(**options), max_workers=4, stop=Stop())
+            return plan_task(parts, self.spec, options=RunOptions(**options), max_workers=4, stop=Stop())
 
     def extract(self, **changed: Any) -> RunResult:
         with self.at_work() as parts:
-            return extract_step(replace(parts, **changed), self.spec, stop=Stop())
+            return extract_task(replace(parts, **changed), self.spec, stop=Stop())
 
     def land(self, *, has_resumed: bool = False, **options: bool) -> RunResult:
         with self.at_work() as parts:
-            return land_step(parts, self.spec, options=RunOptions(**options), has_resumed=has_resumed, stop=Stop())
+            return land_task(parts, self.spec, options=RunOptions(**options), has_resumed=has_resumed, stop=Stop())
 
     @contextmanager
     def at_work(self) -> Iterator[Services]:
@@ -189,14 +190,15 @@ def test_a_failed_chunk_alone_is_work_so_that_the_lander_tells_of_it(shared: Sha
     assert shared.plan()[1].has_work
 
 
-def test_a_phase_that_a_lander_was_cut_off_from_is_settled_by_the_next_planner(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_phase_that_a_lander_was_cut_off_from_is_settled_by_the_next_planner(shared: Shared) -> None:
     shared.plan()
     shared.extract()
-    with monkeypatch.context() as cut_off:
-        cut_off.setattr(PipelineRun, "_settle_phase", lambda _self: None)
-        shared.land()
+    until_it_concludes = LAND_TASK[:-1]
+    with shared.at_work() as parts:
+        landed = land_task(
+            parts, shared.spec, options=RunOptions(), has_resumed=False, stop=Stop(), stages=until_it_concludes
+        )
+    assert landed.rows == FILES
     assert shared.phase() is Phase.BACKFILLING
     assert not shared.plan()[1].has_work
     assert shared.phase() is Phase.STREAMING
@@ -209,7 +211,7 @@ def test_a_planner_whose_source_is_gone_fails(shared: Shared) -> None:
 
     with shared.at_work() as parts:
         away = replace(parts, connector=lambda _spec: cast("Connector", Gone()))
-        result, shares = plan_step(away, shared.spec, options=RunOptions(), max_workers=1, stop=Stop())
+        result, shares = plan_task(away, shared.spec, options=RunOptions(), max_workers=1, stop=Stop())
     assert (result.status, shares.has_work) == (RunStatus.FAILED, False)
     assert [type(error) for error in result.errors] == [SourceUnreachable]
 
@@ -329,9 +331,9 @@ def test_a_stop_leaves_the_chunks_to_the_next(shared: Shared) -> None:
     stop = Stop()
     stop.ask()
     with shared.at_work() as parts:
-        assert extract_step(parts, shared.spec, stop=stop).status is RunStatus.STOPPED
+        assert extract_task(parts, shared.spec, stop=stop).status is RunStatus.STOPPED
         assert (
-            land_step(parts, shared.spec, options=RunOptions(), has_resumed=False, stop=stop).status
+            land_task(parts, shared.spec, options=RunOptions(), has_resumed=False, stop=stop).status
             is RunStatus.STOPPED
         )
     assert shared.chunks() == [ChunkStatus.PENDING] * FILES
