@@ -152,7 +152,7 @@ def run_hakiri(place: Path, url: str) -> None:
     settings = Settings(cwd=place, project=place, environment=dict(os.environ))
     project = wiring.workplace(settings).read()
     with wiring.services(settings, project) as parts:
-        (result,) = apply(parts, [project.pipelines["tpch"].spec], options=RunOptions(), stop=Stop())
+        (result,) = apply(parts, [project.pipelines["tpch"].spec], options=RunOptions(), stop=Stop()).runs
     assert not result.errors, result.errors
 
 

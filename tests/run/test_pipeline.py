@@ -15,10 +15,11 @@ from hakiri.model.ledger import RunStatus
 from hakiri.run.errors import ChunksFailed, RefreshWaits, WorkLeft
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import read_journal
-from hakiri.run.pipeline import PipelineRun, RunOptions
-from hakiri.run.stages import advance, run_pipeline
+from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult
+from hakiri.run.stages import advance, finish, run_pipeline
 from hakiri.run.stages.begin import Begin
 from hakiri.run.stages.conclude import Conclude
+from hakiri.run.stages.project import ProjectRun
 from hakiri.run.stages.repeat import Repeat
 from hakiri.run.stop import Stop
 from run.hooking import Hooked
@@ -85,6 +86,16 @@ def test_a_stage_that_fails_ends_the_run_and_is_named_in_the_journal(shop: Shop)
         ended = [event.facts for event in read_journal(context.journal.path)]
     assert [type(error) for error in run.outcome.errors] == [SessionLost]
     assert [(one["stage"], one["code"]) for one in ended] == [("begin", None), ("finds more", "HK208")]
+
+
+@pytest.mark.parametrize("left_running", [False, True])
+def test_the_engine_is_closed_after_the_runs_only_if_a_task_did_not_end(shop: Shop, left_running: bool) -> None:
+    closed: list[str] = []
+    run = RunResult("shop", "r1", RunStatus.STOPPED, left_running=left_running)
+    with shop.services() as parts:
+        used = replace(parts, close_engine=lambda: closed.append("closed"))
+        finish(ProjectRun(services=used, stop=Stop(), runs=(run,)))
+    assert closed == ["closed"] * left_running
 
 
 class LosesItsSession:

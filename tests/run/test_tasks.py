@@ -57,7 +57,9 @@ class Shared(Rounds):
 
     def land(self, *, has_resumed: bool = False, **options: bool) -> RunResult:
         with self.at_work() as parts:
-            return land_task(parts, self.spec, options=RunOptions(**options), has_resumed=has_resumed, stop=Stop())
+            done = land_task(parts, self.spec, options=RunOptions(**options), has_resumed=has_resumed, stop=Stop())
+        (result,) = done.runs
+        return result
 
     @contextmanager
     def at_work(self) -> Iterator[Services]:
@@ -198,7 +200,7 @@ def test_a_phase_that_a_lander_was_cut_off_from_is_settled_by_the_next_planner(s
         landed = land_task(
             parts, shared.spec, options=RunOptions(), has_resumed=False, stop=Stop(), stages=until_it_concludes
         )
-    assert landed.rows == FILES
+    assert landed.runs[0].rows == FILES
     assert shared.phase() is Phase.BACKFILLING
     assert not shared.plan()[1].has_work
     assert shared.phase() is Phase.STREAMING
@@ -332,10 +334,8 @@ def test_a_stop_leaves_the_chunks_to_the_next(shared: Shared) -> None:
     stop.ask()
     with shared.at_work() as parts:
         assert extract_task(parts, shared.spec, stop=stop).status is RunStatus.STOPPED
-        assert (
-            land_task(parts, shared.spec, options=RunOptions(), has_resumed=False, stop=stop).status
-            is RunStatus.STOPPED
-        )
+        landed = land_task(parts, shared.spec, options=RunOptions(), has_resumed=False, stop=stop)
+        assert [run.status for run in landed.runs] == [RunStatus.STOPPED]
     assert shared.chunks() == [ChunkStatus.PENDING] * FILES
 
 

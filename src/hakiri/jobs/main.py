@@ -25,7 +25,6 @@ from hakiri.run.views import ShelvedViews
 from hakiri.settings import Settings, from_environment
 from hakiri.wiring import (
     clock,
-    close_engine,
     log_folder,
     looks,
     maintain_tables,
@@ -106,16 +105,15 @@ def _plan(given: Parameters) -> int:
         retries_failed=given.retry_failed,
     )
     with _task(given) as (parts, spec, views, stop):
-        result, shares = plan_task(parts, spec, options=options, max_workers=given.max_workers, stop=stop)
-        has_work = shares.has_work or any(not one.waits_for for one in views.changes(parts.catalog))
+        result, planned = plan_task(parts, spec, options=options, max_workers=given.max_workers, stop=stop, views=views)
     if exit_code([result]):
         return _end(result)
     values = {
         # In words: a condition compares text.
-        "has_work": "true" if has_work else "false",
-        "resumed": "true" if shares.has_resumed else "false",
-        "chunks": shares.chunks,
-        "workers": list(range(1, shares.workers + 1)),
+        "has_work": "true" if planned.has_work else "false",
+        "resumed": "true" if planned.has_resumed else "false",
+        "chunks": planned.chunks,
+        "workers": list(range(1, planned.workers + 1)),
     }
     publish(values)
     return _end(result, values=values)
@@ -129,9 +127,9 @@ def _extract(given: Parameters) -> int:
 def _land(given: Parameters) -> int:
     options = RunOptions(is_full_refresh=given.full_refresh)
     with _task(given) as (parts, spec, views, stop):
-        result = land_task(parts, spec, options=options, has_resumed=given.resumed, stop=stop)
-        made = views.apply(parts, stop=stop)
-    return _end(result, also=made.errors, views=[one.view for one in made.done])
+        done = land_task(parts, spec, options=options, has_resumed=given.resumed, stop=stop, views=views)
+    (result,) = done.runs
+    return _end(result, also=done.views.errors, views=[one.view for one in done.views.done])
 
 
 @contextmanager
@@ -175,8 +173,6 @@ def _settings(given: Parameters) -> Settings:
 
 def _end(result: RunResult, *, also: Sequence[HakiriError] = (), **more: Any) -> int:
     """Tell how the step went, and return the exit code."""
-    if result.left_running:
-        close_engine()  # a task that did not hear the request ends with its session
     for error in (*result.errors, *also):
         sys.stderr.write(render(error) + "\n")
     _say(

@@ -59,6 +59,8 @@ class Services:
     """The session, started when it is first asked for: a run with nothing to do starts none."""
     transforms: Callable[[PipelineSpec], Mapping[str, Reshape]]
     """The transforms of a pipeline by table. Raises ManifestError, QueryError and ReferenceUnfit."""
+    close_engine: Callable[[], None] = lambda: None
+    """Stop the Spark session of this process, if it has one of its own, and with it whatever still runs there."""
     journals: Path
     """The folder of the runs' journals."""
     lease_seconds: float = LEASE_SECONDS

@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.rounds import History
+from hakiri.run.apply import ApplyResult
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import Listener
 from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult, Stage
 from hakiri.run.record import recorded
 from hakiri.run.services import Services
-from hakiri.run.stages import EXTRACT_TASK, LAND_TASK, PLAN_TASK, advance
+from hakiri.run.stages import EXTRACT_TASK, LAND_TASK, PLAN_TASK, advance, finish
+from hakiri.run.stages.project import ProjectRun
 from hakiri.run.stop import Stop
+from hakiri.run.views import ShelvedViews
 from hakiri.spec.pipeline import PipelineSpec
 
 CHUNKS_PER_WORKER = 8
@@ -46,11 +49,13 @@ def plan_task(
     max_workers: int,
     stop: Stop,
     listener: Listener | None = None,
+    views: ShelvedViews | None = None,
 ) -> tuple[RunResult, TaskPlan]:
     """Survey the source and add chunks for what is new. A repeat finds the chunks that were added.
 
     So does a repeat for a full refresh that the same job run has asked for. A table that cannot take its source's new
-    schema is left to the land task, which fails for it.
+    schema is left to the land task, which fails for it. Views that can be refreshed are work, too. Raises CatalogError
+    where they cannot be looked up.
     """
     found: list[TaskPlan] = []
 
@@ -59,8 +64,12 @@ def plan_task(
         found.append(_task_plan(run, max_workers))
         return run
 
-    result = _run_task(services, spec, body, options=options, stop=stop, listener=listener)
-    return result, found[0] if found else TaskPlan(False, False, 0, 1)
+    (result,) = _run_task(services, spec, body, options=options, stop=stop, listener=listener).runs
+    planned = found[0] if found else TaskPlan(False, False, 0, 1)
+    if not planned.has_work and views is not None:
+        has_views = any(not change.waits_for for change in views.changes(services.catalog))
+        planned = replace(planned, has_work=has_views)
+    return result, planned
 
 
 def extract_task(services: Services, spec: PipelineSpec, *, stop: Stop, listener: Listener | None = None) -> RunResult:
@@ -72,7 +81,8 @@ def extract_task(services: Services, spec: PipelineSpec, *, stop: Stop, listener
     def body(run: PipelineRun) -> PipelineRun:
         return advance(run, EXTRACT_TASK)
 
-    return _run_task(services, spec, body, options=RunOptions(), stop=stop, listener=listener)
+    (result,) = _run_task(services, spec, body, options=RunOptions(), stop=stop, listener=listener).runs
+    return result
 
 
 def land_task(
@@ -83,9 +93,10 @@ def land_task(
     has_resumed: bool,
     stop: Stop,
     listener: Listener | None = None,
+    views: ShelvedViews | None = None,
     stages: Sequence[Stage] = LAND_TASK,
-) -> RunResult:
-    """Land what was read, and report what was left undone (G10). A repeat lands what is new since.
+) -> ApplyResult:
+    """Land what was read, report what was left undone (G10), refresh the views. A repeat does what is new since.
 
     Chunks that have to be read again, and what was not surveyed because chunks were open, are done as `apply` does.
     """
@@ -94,7 +105,7 @@ def land_task(
         is_refreshed = options.is_full_refresh and not has_resumed
         return advance(replace(run, has_resumed=has_resumed, is_refreshed=is_refreshed), stages)
 
-    return _run_task(services, spec, body, options=options, stop=stop, listener=listener)
+    return _run_task(services, spec, body, options=options, stop=stop, listener=listener, views=views)
 
 
 def workers_for(chunks: int, knobs: Knobs, max_workers: int) -> int:
@@ -115,9 +126,12 @@ def _run_task(
     options: RunOptions,
     stop: Stop,
     listener: Listener | None,
-) -> RunResult:
+    views: ShelvedViews | None = None,
+) -> ApplyResult:
     with Heartbeat(services.catalog, lease_seconds=services.lease_seconds) as heartbeat:
-        return recorded(services, spec, body, options=options, heartbeat=heartbeat, stop=stop, listener=listener)
+        result = recorded(services, spec, body, options=options, heartbeat=heartbeat, stop=stop, listener=listener)
+    ended = finish(ProjectRun(services=services, stop=stop, runs=(result,), shelved=views))
+    return ApplyResult(ended.runs, ended.views)
 
 
 def _task_plan(run: PipelineRun, max_workers: int) -> TaskPlan:

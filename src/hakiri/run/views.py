@@ -51,10 +51,6 @@ class ShelvedViews:
         """What there is to do about them. Raises CatalogError."""
         return change_views(gather_views(self.project, catalog), self.shelf)
 
-    def apply(self, parts: Services, *, stop: Stop) -> ViewsResult:
-        """Do it, as `apply_views` does."""
-        return apply_views(parts, self.project, self.shelf, stop=stop)
-
 
 def gather_views(project: Project, catalog: Catalog | None) -> ViewFacts:
     """The project's views, those that were made, and which of the tables they read have landed. Changes nothing.

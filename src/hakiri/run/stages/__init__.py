@@ -21,6 +21,7 @@ from hakiri.run.stages.conclude import Conclude, CountWork
 from hakiri.run.stages.describe import Describe, TakeUp
 from hakiri.run.stages.land import Land, OpenLanding
 from hakiri.run.stages.plan import Plan
+from hakiri.run.stages.project import CloseEngine, ProjectRun, ProjectStage, RefreshViews
 from hakiri.run.stages.read import Read
 from hakiri.run.stages.recover import Recover
 from hakiri.run.stages.repeat import Repeat
@@ -54,6 +55,12 @@ LAND_TASK: tuple[Stage, ...] = (
     Conclude(),
 )
 
+AFTER_ALL: tuple[ProjectStage, ...] = (
+    RefreshViews(),  # views read tables of several pipelines, so they wait for all of them
+    CloseEngine(),
+)
+"""Once per command, after the runs of all its pipelines."""
+
 
 def run_pipeline(
     services: Services,
@@ -86,3 +93,10 @@ def advance(run: PipelineRun, stages: Sequence[Stage]) -> PipelineRun:
     except Exception as unforeseen:  # noqa: BLE001 a bug in one pipeline must not stop the others
         run.outcome.errors.append(run.context.as_bug(unforeseen))
     return run
+
+
+def finish(project: ProjectRun) -> ProjectRun:
+    """Run the stages that follow once all pipelines have run."""
+    for stage in AFTER_ALL:
+        project = stage.advance(project)
+    return project
