@@ -187,7 +187,7 @@ def cold_apply(place: Path) -> list[tuple[float, str]]:
     (path,) = set(journals.iterdir()) - before
     events = read_journal(path)
     ended = events[-1].at
-    steps = [(took - (ended - event.at).total_seconds(), event.kind.value) for event in events]
+    steps = [(took - (ended - event.at).total_seconds(), event.body.kind) for event in events]
     return [*steps, (took, "process ended")]
 
 

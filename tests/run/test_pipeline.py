@@ -13,6 +13,7 @@ from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Window
 from hakiri.model.errors import SchemaDrift, SessionLost
 from hakiri.model.ledger import RunStatus
 from hakiri.run.errors import ChunksFailed, RefreshWaits, WorkLeft
+from hakiri.run.events import StageEnded
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import read_journal
 from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult
@@ -83,9 +84,10 @@ def test_a_stage_that_fails_ends_the_run_and_is_named_in_the_journal(shop: Shop)
 
     with shop.context() as context:
         run = advance(PipelineRun.start(context, RunOptions()), (Begin(), Repeat((Fails(),)), Conclude()))
-        ended = [event.facts for event in read_journal(context.journal.path)]
+        ended = [event.body for event in read_journal(context.journal.path)]
     assert [type(error) for error in run.outcome.errors] == [SessionLost]
-    assert [(one["stage"], one["code"]) for one in ended] == [("begin", None), ("finds more", "HK208")]
+    stages = [(one.stage, one.code) for one in ended if isinstance(one, StageEnded)]
+    assert stages == [("begin", None), ("finds more", "HK208")]
 
 
 @pytest.mark.parametrize("left_running", [False, True])

@@ -13,7 +13,23 @@ from hakiri.cli.output import console, plain, table_of
 from hakiri.cli.wording import amount, at, describe_event, span
 from hakiri.errors import mask
 from hakiri.model.clock import Clock
-from hakiri.run.journal import Event, EventKind, Listener
+from hakiri.run.events import (
+    ChunkClaimed,
+    ChunkFailed,
+    ChunkLost,
+    ChunkNoted,
+    ChunkReleased,
+    ChunkStaged,
+    CursorMoved,
+    HookFailed,
+    LandingReserved,
+    Retrying,
+    RunEnded,
+    StageEnded,
+    Stopping,
+    TableFailed,
+)
+from hakiri.run.journal import Event, Listener
 from hakiri.run.progress import Activity, RunProgress
 
 if TYPE_CHECKING:
@@ -24,18 +40,8 @@ EVERY = timedelta(seconds=1)
 """A pipeline's staged chunks are told of at most this often in plain lines."""
 
 _HEADS = ("pipeline", "now", "chunks", "rows", "rows/s", "left")
-_QUIET = frozenset(
-    {
-        *(EventKind.STAGE_ENDED, EventKind.CHUNK_CLAIMED, EventKind.CHUNK_RELEASED),
-        *(EventKind.LANDING_RESERVED, EventKind.CURSOR_MOVED),
-    }
-)
-_TROUBLE = frozenset(
-    {
-        *(EventKind.CHUNK_FAILED, EventKind.TABLE_FAILED, EventKind.HOOK_FAILED),
-        *(EventKind.RETRYING, EventKind.STOPPING, EventKind.CHUNK_LOST, EventKind.CHUNK_NOTED),
-    }
-)
+_QUIET = (StageEnded, ChunkClaimed, ChunkReleased, LandingReserved, CursorMoved)
+_TROUBLE = (ChunkFailed, TableFailed, HookFailed, Retrying, Stopping, ChunkLost, ChunkNoted)
 
 
 @contextmanager
@@ -67,9 +73,9 @@ class Lines:
     def hear(self, event: Event) -> None:
         with self._lock:
             progress = self._progress[event.pipeline] = self._progress.get(event.pipeline, RunProgress()).after(event)
-            if event.kind is EventKind.CHUNK_STAGED:
+            if isinstance(event.body, ChunkStaged):
                 self._hear_staged(event, progress)
-            elif event.kind not in _QUIET:
+            elif not isinstance(event.body, _QUIET):
                 self._tell_held(event.pipeline, progress)
                 self._print(event, describe_event(event))
 
@@ -107,9 +113,9 @@ class Board:
     def hear(self, event: Event) -> None:
         with self._lock:
             self._progress[event.pipeline] = self._progress.get(event.pipeline, RunProgress()).after(event)
-            if event.kind is EventKind.RUN_ENDED:
+            if isinstance(event.body, RunEnded):
                 self._ended[event.pipeline] = event.at
-        if event.kind in _TROUBLE:
+        if isinstance(event.body, _TROUBLE):
             said = plain(f"{event.pipeline}: {describe_event(event)}")
             self.console.print(f"[yellow]{said}[/yellow]", highlight=False, soft_wrap=True)
 

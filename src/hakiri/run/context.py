@@ -11,8 +11,9 @@ from uuid import uuid4
 from hakiri.errors import HakiriError, mask
 from hakiri.model.clock import Clock
 from hakiri.model.errors import Bug
+from hakiri.run.events import Retrying
 from hakiri.run.heartbeat import Heartbeat
-from hakiri.run.journal import EventKind, Journal
+from hakiri.run.journal import Journal
 from hakiri.run.retry import Backoff, call_with_retries
 from hakiri.run.services import Services
 from hakiri.run.stop import Stop
@@ -61,7 +62,7 @@ class RunContext:
 
         def told(error: HakiriError, wait: float) -> None:
             self.journal.record(
-                EventKind.RETRYING, what=what, code=error.code, message=error.message(), retry_in_seconds=round(wait, 3)
+                Retrying(what=what, code=error.code, message=error.message(), retry_in_seconds=round(wait, 3))
             )
 
         return call_with_retries(call, backoff=self.backoff, clock=self.services.clock, stop=self.stop, told=told)

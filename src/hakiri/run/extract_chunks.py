@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from time import monotonic
 
 from hakiri.catalog.errors import LeaseLost
 from hakiri.engine.task import call_on_executor
@@ -15,7 +14,7 @@ from hakiri.extract.changes.feed import feed_of
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.transform.reshape import Reshape
-from hakiri.model.chunk import ChunkKey, ChunkStatus, Failure, FailureKind, Lease
+from hakiri.model.chunk import ChunkKey, Failure, FailureKind, Lease
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.errors import NotWritable, SessionLost
 from hakiri.model.table import TableSchema
@@ -25,8 +24,9 @@ from hakiri.plan.reading import from_json
 from hakiri.run.budget import Quota
 from hakiri.run.context import RunContext
 from hakiri.run.errors import TableUnlisted, TaskStopped
+from hakiri.run.events import Stopping
 from hakiri.run.extraction import Extraction, Staged
-from hakiri.run.journal import EventKind
+from hakiri.run.observe import ObservedChunk
 from hakiri.run.retry import failure_of
 from hakiri.run.stop import StopSign
 from hakiri.spec.pipeline import TableSpec
@@ -102,7 +102,7 @@ class ChunkExtractor:
                     self.is_tick_over = True
                     return
                 self._wait(poll)
-            self._context.journal.record(EventKind.STOPPING, reason="it was asked to")
+            self._context.journal.record(Stopping(reason="it was asked to"))
         finally:
             self._wind_down()
             pool.shutdown(wait=False)
@@ -158,21 +158,23 @@ class ChunkExtractor:
 
         Raises what is wrong with the whole run: SessionLost or NotWritable.
         """
-        started = monotonic()
+        chunk = self._observed(lease)
         try:
-            self._record(EventKind.CHUNK_CLAIMED, lease)
+            chunk.claimed()
             staged = call_on_executor(self._context.services.spark(), self._extraction(lease))
             self._context.with_retries("complete", lambda: self._context.services.catalog.complete(lease, staged.seal))
             self.won[lease.chunk.key] = lease.attempt
             passing(Boundary.COMPLETED)
         except LeaseLost:
-            self._record(EventKind.CHUNK_LOST, lease)
+            chunk.lost()
         except HakiriError as error:
             self._fail(lease, error)
         except Exception as unforeseen:  # noqa: BLE001 one chunk's bug is not the others'
             self._fail(lease, self._context.as_bug(unforeseen))
         else:
-            self._report(lease, staged, monotonic() - started)
+            chunk.staged(staged)
+            key = lease.chunk.key
+            self.notes += [f"chunk {key.chunk} of `{key.table}`: {note}" for note in staged.notes]
             if staged.seal.is_gone:
                 self.gone.add(lease.chunk.key.table)
             self._on_staged(lease.chunk.key, staged.seal.bytes)
@@ -220,25 +222,18 @@ class ChunkExtractor:
         try:
             status = self._context.with_retries("fail", lambda: catalog.fail(lease, failure))
         except LeaseLost:
-            self._record(EventKind.CHUNK_LOST, lease)
+            self._observed(lease).lost()
             return
-        self._record(
-            EventKind.CHUNK_FAILED,
-            lease,
-            status=status.value,
-            code=error.code,
-            message=error.message(),
-            retry_in_seconds=round(failure.retry_after_seconds, 3) if status is ChunkStatus.WAITING else None,
-        )
+        self._observed(lease).failed(error, status, failure.retry_after_seconds)
 
     def _give_back(self, lease: Lease, reason: str) -> None:
         released = Failure(FailureKind.RELEASED, message=reason)
         try:
             self._context.with_retries("release", lambda: self._context.services.catalog.fail(lease, released))
         except LeaseLost:
-            self._record(EventKind.CHUNK_LOST, lease)
+            self._observed(lease).lost()
             return
-        self._record(EventKind.CHUNK_RELEASED, lease, reason=reason)
+        self._observed(lease).released(reason)
 
     def _wind_down(self) -> None:
         """Let running tasks notice the sign; what has not ended by then is given back, and its late result refused."""
@@ -261,27 +256,8 @@ class ChunkExtractor:
     def _sign(self, table: TableSpec) -> StopSign:
         return StopSign(self._context.services.place(self._context.spec, table).files, self._context.run)
 
-    def _report(self, lease: Lease, staged: Staged, seconds: float) -> None:
-        for note in staged.notes:
-            self.notes.append(f"chunk {lease.chunk.key.chunk} of `{lease.chunk.key.table}`: {note}")
-            self._record(EventKind.CHUNK_NOTED, lease, message=note)
-        tally = staged.tally
-        self._record(
-            EventKind.CHUNK_STAGED,
-            lease,
-            read=tally.read,
-            rows=tally.staged,
-            quarantined=tally.quarantined,
-            filtered=tally.filtered,
-            merged=tally.merged,
-            added=tally.added,
-            bytes=staged.seal.bytes,
-            seconds=round(seconds, 3),
-        )
-
-    def _record(self, kind: EventKind, lease: Lease, **facts: str | int | float | None) -> None:
-        key = lease.chunk.key
-        self._context.journal.record(kind, table=key.table, chunk=key.chunk, attempt=lease.attempt, **facts)
+    def _observed(self, lease: Lease) -> ObservedChunk:
+        return ObservedChunk(self._context.journal, lease.chunk.key, lease.attempt)
 
 
 def release_dead_leases(context: RunContext) -> None:
@@ -295,10 +271,4 @@ def release_dead_leases(context: RunContext) -> None:
             services.catalog.fail(lease, Failure(FailureKind.RELEASED, message="its worker has ended"))
         except LeaseLost:
             continue  # a neighbour was faster
-        context.journal.record(
-            EventKind.CHUNK_RELEASED,
-            table=lease.chunk.key.table,
-            chunk=lease.chunk.key.chunk,
-            attempt=lease.attempt,
-            reason="its worker has ended",
-        )
+        ObservedChunk(context.journal, lease.chunk.key, lease.attempt).released("its worker has ended")

@@ -13,7 +13,8 @@ from hakiri.errors import HakiriError
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.errors import SessionLost
 from hakiri.run.context import RunContext
-from hakiri.run.journal import EventKind, Journal
+from hakiri.run.events import TableFailed
+from hakiri.run.journal import Journal
 from hakiri.run.land_table import TableLander, TableLanding
 
 
@@ -86,4 +87,4 @@ class PipelineLander:
 
 def record_table_failed(journal: Journal, table: str, error: HakiriError) -> None:
     """Write down that a table takes nothing in this run, and why."""
-    journal.record(EventKind.TABLE_FAILED, table=table, code=error.code, message=error.message())
+    journal.record(TableFailed(table=table, code=error.code, message=error.message()))

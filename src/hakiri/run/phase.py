@@ -8,7 +8,7 @@ from hakiri.catalog.errors import BackwardMove
 from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Landing, LandingStatus, Phase
 from hakiri.run.context import RunContext
-from hakiri.run.journal import EventKind
+from hakiri.run.events import PhaseMoved
 
 
 def settle_phase(context: RunContext) -> None:
@@ -28,7 +28,7 @@ def move_phase(context: RunContext, before: Phase, after: Phase) -> None:
         context.services.catalog.set_phase(context.spec.id, after)
     except BackwardMove:
         return
-    context.journal.record(EventKind.PHASE_MOVED, before=before.value, after=after.value)
+    context.journal.record(PhaseMoved(before=before.value, after=after.value))
 
 
 def _has_landed(landings: Sequence[Landing]) -> bool:

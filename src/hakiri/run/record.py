@@ -10,8 +10,9 @@ from hakiri.catalog.errors import BackwardMove
 from hakiri.errors import HakiriError, mask
 from hakiri.model.ledger import Run, RunStatus
 from hakiri.run.context import RunContext, new_run_id
+from hakiri.run.events import RunEnded, RunStarted
 from hakiri.run.heartbeat import Heartbeat
-from hakiri.run.journal import EventKind, Journal, Listener, journal_path, read_journal
+from hakiri.run.journal import Journal, Listener, journal_path, read_journal
 from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult
 from hakiri.run.services import Services
 from hakiri.run.stop import Stop
@@ -49,7 +50,7 @@ def _record(run: PipelineRun, row: Run, body: Callable[[PipelineRun], PipelineRu
     context, catalog = run.context, run.context.services.catalog
     with run.look.until_done():  # until the first pass has found its work: what is read here is not read again there
         context.with_retries("dead runs", lambda: _end_dead_runs(context))
-        context.journal.record(EventKind.RUN_STARTED, node=str(context.services.node))
+        context.journal.record(RunStarted(node=str(context.services.node)))
         context.with_retries("record of the run", lambda: catalog.record_run(row))
         result = body(run).result()
     error = mask("; ".join(f"{error.code}: {error.message()}" for error in result.errors))
@@ -65,9 +66,7 @@ def _record(run: PipelineRun, row: Run, body: Callable[[PipelineRun], PipelineRu
         context.with_retries("record of the run", lambda: catalog.record_run(ended))
     except HakiriError as unrecorded:
         result = replace(result, status=RunStatus.FAILED, errors=(*result.errors, unrecorded))
-    context.journal.record(
-        EventKind.RUN_ENDED, status=result.status.value, rows=result.rows, bytes=result.bytes, error=error
-    )
+    context.journal.record(RunEnded(status=result.status.value, rows=result.rows, bytes=result.bytes, error=error))
     return result
 
 
@@ -86,4 +85,4 @@ def _node_of(services: Services, run: Run) -> str:
         events = read_journal(journal_path(services.journals, run.run))
     except OSError:
         return ""
-    return next((str(event.facts.get("node")) for event in events if event.kind is EventKind.RUN_STARTED), "")
+    return next((event.body.node for event in events if isinstance(event.body, RunStarted)), "")

@@ -13,8 +13,8 @@ from hakiri.plan.fingerprint import check_unmoved, fingerprint
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
 from hakiri.plan.schema_changes import refusal, schema_changes
+from hakiri.run.events import Planned
 from hakiri.run.facts import GatheredFacts, gather_facts
-from hakiri.run.journal import EventKind
 from hakiri.run.land_pipeline import record_table_failed
 from hakiri.run.phase import move_phase
 from hakiri.run.pipeline import PipelineRun, Work
@@ -92,11 +92,12 @@ def _gather(run: PipelineRun) -> GatheredFacts:
 def _record_planned(run: PipelineRun, plan: PipelinePlan) -> None:
     for table in plan.tables:
         run.context.journal.record(
-            EventKind.PLANNED,
-            table=table.table.table,
-            new=table.counts.new,
-            open=table.counts.open,
-            rows=table.lacking.rows if table.has_work else 0,
+            Planned(
+                table=table.table.table,
+                new=table.counts.new,
+                open=table.counts.open,
+                rows=table.lacking.rows if table.has_work else 0,
+            )
         )
 
 
