@@ -117,8 +117,8 @@ def drawn(board: progress.Board) -> str:
 def test_the_display_has_one_line_per_pipeline_that_moves_with_the_clock(clock: ManualClock) -> None:
     board = progress.Board(clock, Console(file=io.StringIO()))
     for one in (planned(4), claimed(1, 1), staged(1, 2)):
-        board.hear(one)
-    board.hear(event(RunStarted(node="n1"), pipeline="[odd]"))
+        board.show(one)
+    board.show(event(RunStarted(node="n1"), pipeline="[odd]"))
     clock.advance(3)
     shown = [line.split() for line in drawn(board).splitlines()[2:]]
     assert shown[0][:2] == ["shop", "reading"]
@@ -131,7 +131,7 @@ def test_the_display_has_one_line_per_pipeline_that_moves_with_the_clock(clock: 
 def test_the_display_keeps_how_a_run_ended(clock: ManualClock) -> None:
     board = progress.Board(clock, Console(file=io.StringIO()))
     for one in (planned(1), claimed(1, 1), staged(1, 2), event(RunEnded(status="succeeded", rows=0, bytes=0), 3)):
-        board.hear(one)
+        board.show(one)
     before = drawn(board)
     clock.advance(500)
     assert drawn(board) == before

@@ -1,4 +1,4 @@
-"""`hakiri apply` and `hakiri run`: do what there is to do."""
+"""`hakiri apply` and `hakiri run`: bring tables up to date with their sources."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def apply_project(
     is_full_refresh: bool = False,
     retries_failed: bool = False,
 ) -> int:
-    """Bring the pipelines to where their manifests want them, and return the exit code."""
+    """Run the pipelines, refresh views, print the results, and return the exit code."""
     settings = from_environment(project=project, verbose=verbose)
     found = workplace(settings).read()
     sealed = read_sealed(settings.cwd / plan) if plan else None

@@ -1,4 +1,4 @@
-"""One run of one pipeline: what it is for, what it works with, and where what happens is written down."""
+"""What every part of a run needs: its pipeline, its services, its journal, and retries."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _Answer = TypeVar("_Answer")
 
 
 def new_run_id(clock: Clock) -> str:
-    """A name that no other run has; names sort as the runs began."""
+    """Make a unique name for a run. Names sort by the time the runs began."""
     return f"{clock.now():%Y%m%dT%H%M%S}-{uuid4().hex[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """A run while it lasts."""
+    """A run of one pipeline while it lasts."""
 
     services: Services
     spec: PipelineSpec
@@ -43,7 +43,7 @@ class RunContext:
         return Backoff.of(self.spec.retry)
 
     def as_bug(self, unforeseen: Exception) -> Bug:
-        """A failure nobody foresaw, with its traceback in a file beside the journal."""
+        """Turn an unexpected exception into an error, with its traceback in a file beside the journal."""
         log = self.journal.path.with_suffix(".bug.log")
         try:
             with log.open("a", encoding="utf-8") as file:
@@ -58,11 +58,13 @@ class RunContext:
         return sum(one.pending + one.waiting + one.running for one in found)
 
     def with_retries(self, what: str, call: Callable[[], _Answer]) -> _Answer:
-        """What the call returns, tried again as often as the manifest allows; each further try is in the journal."""
+        """Call until it succeeds, as often as the manifest allows, and record each retry. Raises the last error."""
 
-        def told(error: HakiriError, wait: float) -> None:
+        def on_retry(error: HakiriError, wait: float) -> None:
             self.journal.record(
                 Retrying(what=what, code=error.code, message=error.message(), retry_in_seconds=round(wait, 3))
             )
 
-        return call_with_retries(call, backoff=self.backoff, clock=self.services.clock, stop=self.stop, told=told)
+        return call_with_retries(
+            call, backoff=self.backoff, clock=self.services.clock, stop=self.stop, on_retry=on_retry
+        )

@@ -18,10 +18,10 @@ from hakiri.run.events import (
     ChunkStaged,
     StageEnded,
 )
-from hakiri.run.extraction import Staged
 from hakiri.run.journal import Journal
 
 if TYPE_CHECKING:
+    from hakiri.run.extraction import Staged
     from hakiri.run.pipeline import PipelineRun, Stage
 
 

@@ -95,7 +95,7 @@ def apply_views(
         return ViewsResult()
     try:
         return call_with_retries(
-            attempt, backoff=Backoff.of(RetrySpec()), clock=parts.clock, stop=stop, told=lambda *_: None
+            attempt, backoff=Backoff.of(RetrySpec()), clock=parts.clock, stop=stop, on_retry=lambda *_: None
         )
     except HakiriError as error:
         return ViewsResult(errors=(error,))
