@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import polars as pl
 import pytest
@@ -21,9 +21,13 @@ from hakiri.model.source import CursorKind, RateBudget
 from hakiri.plan.knobs import Knobs, Origin, Setting
 from hakiri.run import extract_chunks as work
 from hakiri.run.errors import ChunksFailed
-from hakiri.run.pipeline import RunOptions, RunResult
+from hakiri.run.events import StageEnded
+from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.journal import journal_path, read_journal
+from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult
 from hakiri.run.services import Services
-from hakiri.run.stages import LAND_TASK
+from hakiri.run.stages import LAND_TASK, PASS, STAGES, run_pipeline
+from hakiri.run.stages.repeat import Repeat
 from hakiri.run.stop import Stop
 from hakiri.run.tasks import CHUNKS_PER_WORKER, TaskPlan, extract_task, land_task, plan_task, workers_for
 from hakiri.spec.pipeline import PipelineSpec
@@ -204,6 +208,32 @@ def test_a_phase_that_a_lander_was_cut_off_from_is_settled_by_the_next_planner(s
     assert shared.phase() is Phase.BACKFILLING
     assert not shared.plan()[1].has_work
     assert shared.phase() is Phase.STREAMING
+
+
+def test_a_stage_put_before_the_landing_sees_what_is_about_to_land(shared: Shared) -> None:
+    seen: list[tuple[int, bool]] = []
+
+    class Looks:
+        name: ClassVar[str] = "look"
+
+        def advance(self, run: PipelineRun) -> PipelineRun:
+            seen.append((len(run.context.services.catalog.staged(TABLE)), shared.table.joinpath("_delta_log").exists()))
+            return run
+
+    passes = Repeat((*PASS[:-1], Looks(), PASS[-1]))
+    with shared.at_work() as parts, Heartbeat(parts.catalog, lease_seconds=60) as heartbeat:
+        result = run_pipeline(
+            parts,
+            shared.spec,
+            options=RunOptions(),
+            heartbeat=heartbeat,
+            stop=Stop(),
+            stages=(STAGES[0], passes, STAGES[-1]),
+        )
+        journal = read_journal(journal_path(parts.journals, result.run))
+    assert (result.status, seen, shared.rows()) == (RunStatus.SUCCEEDED, [(FILES, False)], EVERY)
+    ended = [event.body.stage for event in journal if isinstance(event.body, StageEnded)]
+    assert ended == ["begin", "recover", "plan", "open landing", "read", "audit", "look", "land", "conclude"]
 
 
 def test_a_planner_whose_source_is_gone_fails(shared: Shared) -> None:

@@ -1,4 +1,7 @@
-"""Audit: judge what is about to land. The place of dataset validators; manifests cannot declare any yet."""
+"""Audit: judge what is about to land. The place of dataset validators; manifests cannot declare any yet.
+
+A table lands early, while it is still being read, once enough of it is staged. One with validators will have to wait.
+"""
 
 from __future__ import annotations
 
