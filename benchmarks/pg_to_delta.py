@@ -152,7 +152,7 @@ def run_hakiri(place: Path, url: str) -> None:
     settings = Settings(cwd=place, project=place, environment=dict(os.environ))
     project = wiring.workplace(settings).read()
     with wiring.services(settings, project) as parts:
-        (result,) = apply(parts, [project.pipelines["tpch"].spec], options=RunOptions(), stop=Stop())
+        (result,) = apply(parts, [project.pipelines["tpch"].spec], options=RunOptions(), stop=Stop()).runs
     assert not result.errors, result.errors
 
 
@@ -187,7 +187,7 @@ def cold_apply(place: Path) -> list[tuple[float, str]]:
     (path,) = set(journals.iterdir()) - before
     events = read_journal(path)
     ended = events[-1].at
-    steps = [(took - (ended - event.at).total_seconds(), event.kind.value) for event in events]
+    steps = [(took - (ended - event.at).total_seconds(), event.body.kind) for event in events]
     return [*steps, (took, "process ended")]
 
 

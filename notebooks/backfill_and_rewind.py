@@ -68,7 +68,7 @@ def put(month: int, price: int) -> None:
 def run(**options: bool) -> str:
     project = wiring.read_project(settings, tables=schemas[0], state=schemas[1])
     with wiring.services(settings, project) as parts:
-        (result,) = apply(parts, [project.pipelines["shop"].spec], options=RunOptions(**options), stop=Stop())
+        (result,) = apply(parts, [project.pipelines["shop"].spec], options=RunOptions(**options), stop=Stop()).runs
     for error in result.errors:
         raise error
     return f"{result.rows_read} rows read, {result.rows} landed"

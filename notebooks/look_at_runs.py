@@ -13,7 +13,8 @@ import pandas as pd
 from hakiri import wiring
 from hakiri.model.chunk import TableKey
 from hakiri.picture import Bar, picture, show
-from hakiri.run.journal import EventKind, read_journal
+from hakiri.run.events import ChunkStaged
+from hakiri.run.journal import read_journal
 from hakiri.run.runs import find_journal, latest_runs
 from hakiri.settings import from_environment
 
@@ -72,11 +73,11 @@ for spec in specs:
     except Exception as gone:  # noqa: BLE001 whatever is in its way, the rest of the notebook is still worth it
         print(f"{spec.id}: {gone}")
         continue
-    staged = [event for event in events if event.kind is EventKind.CHUNK_STAGED]
+    staged = [event for event in events if isinstance(event.body, ChunkStaged)]
     ends = [(event.at - events[0].at).total_seconds() for event in staged]
-    spans = [float(event.facts["seconds"] or 0) for event in staged]
+    spans = [float(event.body.seconds or 0) for event in staged]
     bars = [
-        Bar(f"{event.facts['table']} {event.facts['chunk']}", span, max(end - span, 0), str(event.facts["table"]))
+        Bar(f"{event.body.table} {event.body.chunk}", span, max(end - span, 0), str(event.body.table))
         for event, end, span in zip(staged, ends, spans, strict=True)
     ]
     show(picture(f"Chunks of {spec.id}, run {newest.run if newest else '-'}", "seconds since it began", bars))

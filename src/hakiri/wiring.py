@@ -221,6 +221,7 @@ def services(settings: Settings, project: Project) -> Iterator[Services]:
             hooks=_hooks(settings, project, engine),
             spark=lambda: open_session(engine),
             transforms=partial(transforms, settings, project),
+            close_engine=close_session,
             journals=journals(project),
             max_parallel_chunks=project.spec.engine.max_parallel_chunks,
             slots=engine.cores if choose_kind(engine) is SessionKind.LOCAL else None,
@@ -310,11 +311,6 @@ def broken_rules(settings: Settings, project: Project) -> dict[str, dict[str, in
     spark = partial(open_session, engine_settings(settings, project))
     found = {name: count_rules(name, target, spark) for name, target in kept.items()}
     return {name: rules for name, rules in found.items() if rules}
-
-
-def close_engine() -> None:
-    """Stop the session of this process, if it has one of its own, and with it whatever still runs there."""
-    close_session()
 
 
 def publish(values: Mapping[str, TaskValue]) -> None:

@@ -115,7 +115,7 @@ def test_the_jobs_land_in_schemas_what_an_apply_lands(
     assert "Rows in files.orders_quarantine" in told
 
 
-@pytest.mark.exhaustive  # tests/run/test_steps.py repeats each task, tests/flow/kills.py kills at each boundary
+@pytest.mark.exhaustive  # tests/run/test_tasks.py repeats each task, tests/flow/kills.py kills at each boundary
 @pytest.mark.parametrize(
     ("task", "boundary"), [("plan", "planned"), ("extract", "completed"), ("land", "after_commit:2")]
 )

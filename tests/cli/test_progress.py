@@ -11,7 +11,7 @@ from rich.console import Console
 from cli.told_lines import without_time
 from clocks import ManualClock
 from hakiri.cli import progress
-from hakiri.run.journal import EventKind
+from hakiri.run.events import ChunkFailed, ChunkStaged, CursorMoved, LandingReserved, Planned, RunEnded, RunStarted
 from run.events import claimed, event, landed, planned, staged
 
 
@@ -24,14 +24,14 @@ def test_a_pipe_gets_one_line_for_each_thing_that_matters(
 ) -> None:
     with progress.show(clock) as listener:
         for one in (
-            event(EventKind.RUN_STARTED, node="n1"),
+            event(RunStarted(node="n1")),
             planned(2),
             claimed(1, 1),
             staged(1, 2),
-            event(EventKind.LANDING_RESERVED, 3, table="orders", number=1, chunks=1),
+            event(LandingReserved(table="orders", number=1, chunks=1), 3),
             landed(1, 4),
-            event(EventKind.CURSOR_MOVED, 4, table="orders", landing=1),
-            event(EventKind.RUN_ENDED, 5, status="succeeded", rows=100, bytes=1000, error=None),
+            event(CursorMoved(table="orders", landing=1), 4),
+            event(RunEnded(status="succeeded", rows=100, bytes=1000, error=None), 5),
         ):
             listener(one)
     assert lines(capsys) == [
@@ -70,17 +70,17 @@ def test_a_line_held_back_comes_before_what_follows(capsys: pytest.CaptureFixtur
 def test_pipelines_are_throttled_each_for_itself(capsys: pytest.CaptureFixture[str], clock: ManualClock) -> None:
     with progress.show(clock) as listener:
         for name in ("a", "b"):
-            facts = {"table": "t", "chunk": "1", "rows": 1, "bytes": 1, "seconds": 1.0}
-            listener(event(EventKind.PLANNED, pipeline=name, table="t", new=5, open=5))
-            listener(event(EventKind.CHUNK_STAGED, 1, pipeline=name, **facts))
+            facts = {"table": "t", "chunk": "1", "attempt": 1, "read": 1, "rows": 1, "bytes": 1, "seconds": 1.0}
+            listener(event(Planned(table="t", new=5, open=5), pipeline=name))
+            listener(event(ChunkStaged(**facts), 1, pipeline=name))
     assert [line.split(":")[0] for line in lines(capsys) if "staged" in line] == ["a", "b"]
 
 
 def test_what_went_wrong_is_said_with_its_code(capsys: pytest.CaptureFixture[str], clock: ManualClock) -> None:
     facts = {"table": "orders", "chunk": "0001-00001", "attempt": 2, "code": "HK401", "message": "no [red]answer"}
     with progress.show(clock) as listener:
-        listener(event(EventKind.CHUNK_FAILED, status="waiting", retry_in_seconds=4.0, **facts))
-        listener(event(EventKind.CHUNK_FAILED, status="failed", retry_in_seconds=None, **facts))
+        listener(event(ChunkFailed(status="waiting", retry_in_seconds=4.0, **facts)))
+        listener(event(ChunkFailed(status="failed", retry_in_seconds=None, **facts)))
     assert lines(capsys) == [
         "shop: orders: chunk 0001-00001 (attempt 2) failed, again in 4.0s: no [red]answer [HK401]",
         "shop: orders: chunk 0001-00001 (attempt 2) failed for good: no [red]answer [HK401]",
@@ -117,8 +117,8 @@ def drawn(board: progress.Board) -> str:
 def test_the_display_has_one_line_per_pipeline_that_moves_with_the_clock(clock: ManualClock) -> None:
     board = progress.Board(clock, Console(file=io.StringIO()))
     for one in (planned(4), claimed(1, 1), staged(1, 2)):
-        board.hear(one)
-    board.hear(event(EventKind.RUN_STARTED, pipeline="[odd]"))
+        board.show(one)
+    board.show(event(RunStarted(node="n1"), pipeline="[odd]"))
     clock.advance(3)
     shown = [line.split() for line in drawn(board).splitlines()[2:]]
     assert shown[0][:2] == ["shop", "reading"]
@@ -130,8 +130,8 @@ def test_the_display_has_one_line_per_pipeline_that_moves_with_the_clock(clock: 
 
 def test_the_display_keeps_how_a_run_ended(clock: ManualClock) -> None:
     board = progress.Board(clock, Console(file=io.StringIO()))
-    for one in (planned(1), claimed(1, 1), staged(1, 2), event(EventKind.RUN_ENDED, 3, status="succeeded")):
-        board.hear(one)
+    for one in (planned(1), claimed(1, 1), staged(1, 2), event(RunEnded(status="succeeded", rows=0, bytes=0), 3)):
+        board.show(one)
     before = drawn(board)
     clock.advance(500)
     assert drawn(board) == before

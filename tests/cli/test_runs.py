@@ -13,7 +13,8 @@ from cli.told_lines import without_time
 from clocks import ManualClock
 from hakiri.catalog.open import open_catalog
 from hakiri.model.ledger import Pipeline, Run, RunStatus
-from hakiri.run.journal import EventKind, Journal
+from hakiri.run.events import RunEnded, RunStarted
+from hakiri.run.journal import Journal
 from hakiri.settings import Settings
 from hakiri.wiring import catalog_settings, journals, workplace
 from projects import MakeProject
@@ -49,10 +50,10 @@ def worked(project: Path, clock: ManualClock) -> Path:
     ):
         started = clock.now()
         with Journal(journals(found), run=name, pipeline="orders", clock=clock) as journal:
-            journal.record(EventKind.RUN_STARTED, node="n1")
+            journal.record(RunStarted(node="n1"))
             clock.advance(65)
             if status is not RunStatus.RUNNING:
-                journal.record(EventKind.RUN_ENDED, status=status.value, rows=rows, bytes=rows * 10, error=error)
+                journal.record(RunEnded(status=status.value, rows=rows, bytes=rows * 10, error=error))
         ended = None if status is RunStatus.RUNNING else started + timedelta(seconds=65)
         catalog.record_run(Run(name, "orders", RunStatus.RUNNING, started))
         catalog.record_run(Run(name, "orders", status, started, ended, rows, rows * 10, error))

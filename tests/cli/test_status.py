@@ -15,7 +15,8 @@ from hakiri.catalog.open import open_catalog
 from hakiri.cli.status import tell_status
 from hakiri.model.chunk import Chunk, ChunkKey, Seal
 from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
-from hakiri.run.journal import EventKind, Journal
+from hakiri.run.events import ChunkClaimed, ChunkStaged
+from hakiri.run.journal import Journal
 from hakiri.settings import Settings
 from hakiri.wiring import catalog_settings, journals, workplace
 from projects import MakeProject
@@ -86,12 +87,12 @@ def running(worked: Path) -> tuple[Path, ManualClock]:
     settings = Settings(cwd=worked)
     found = workplace(settings).read()
     with Journal(journals(found), run="r1", pipeline="orders", clock=clock) as journal:
-        journal.record(EventKind.CHUNK_CLAIMED, table="orders", chunk="c9", attempt=1)
+        journal.record(ChunkClaimed(table="orders", chunk="c9", attempt=1))
         clock.advance(70)
-        journal.record(EventKind.CHUNK_CLAIMED, table="orders", chunk="c0", attempt=1)
+        journal.record(ChunkClaimed(table="orders", chunk="c0", attempt=1))
         clock.advance(30)
-        facts = {"table": "orders", "chunk": "c0", "attempt": 1, "rows": 600, "bytes": 6_000, "seconds": 10.0}
-        journal.record(EventKind.CHUNK_STAGED, **facts)
+        staged = ChunkStaged(table="orders", chunk="c0", attempt=1, read=600, rows=600, bytes=6_000, seconds=10.0)
+        journal.record(staged)
     catalog = open_catalog(catalog_settings(settings, found))
     catalog.record_run(Run("r1", "orders", RunStatus.RUNNING, clock.now()))
     catalog.close()

@@ -40,7 +40,7 @@ def land(make_project: MakeProject, monkeypatch: pytest.MonkeyPatch) -> Land:
     with closing(sqlite3.connect(root / "shop.sqlite")) as source:
         source.execute("CREATE TABLE orders (id INTEGER, city TEXT)")
     monkeypatch.chdir(root)
-    monkeypatch.setattr("hakiri.cli.apply.apply", lambda *_, **__: [])
+    monkeypatch.setattr("hakiri.run.apply._run_all", lambda *_: ())
     settings = Settings(cwd=root)
     project = wiring.workplace(settings).read()
 

@@ -12,7 +12,8 @@ from time import monotonic, sleep
 
 from clocks import PATIENCE
 from flow.stand import Stand
-from hakiri.run.journal import EventKind, read_journal
+from hakiri.run.events import Body
+from hakiri.run.journal import read_journal
 
 
 @contextmanager
@@ -32,14 +33,14 @@ def applying(stand: Stand, **environment: str) -> Iterator[subprocess.Popen[str]
             process.kill()
 
 
-def journal(stand: Stand, run: int = 1) -> list[EventKind]:
+def journal(stand: Stand, run: int = 1) -> list[type[Body]]:
     """What happened in the n-th run."""
     folder = stand.root / ".hakiri/context/journal"
     paths = sorted(folder.iterdir()) if folder.exists() else []
-    return [event.kind for path in paths[run - 1 : run] for event in read_journal(path)]
+    return [type(event.body) for path in paths[run - 1 : run] for event in read_journal(path)]
 
 
-def wait_for(stand: Stand, kind: EventKind, process: subprocess.Popen[str], run: int = 1) -> None:
+def wait_for(stand: Stand, kind: type[Body], process: subprocess.Popen[str], run: int = 1) -> None:
     deadline = monotonic() + PATIENCE
     while kind not in journal(stand, run):
         assert monotonic() < deadline, f"{kind} did not happen"

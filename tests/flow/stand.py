@@ -58,14 +58,14 @@ class Stand:
         with wiring.services(self.settings, project) as parts:
             if sources is not None:
                 services["connector"] = lambda spec: sources[spec.id]
-            results = apply(
+            done = apply(
                 replace(parts, **services),
                 [project.pipelines[name].spec for name in names or project.pipelines],
                 options=options or RunOptions(),
                 stop=stop or Stop(),
                 listener=self.events.append,
             )
-        return {result.pipeline: result for result in results}
+        return {result.pipeline: result for result in done.runs}
 
     def ask(self, question: Callable[[Catalog], Any]) -> Any:
         """What the catalog says."""

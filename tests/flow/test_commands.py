@@ -17,7 +17,7 @@ from flow.stand import Rows, Stand, change, source_rows
 from hakiri.cli.main import run as run_command
 from hakiri.model.chunk import ChunkStatus, TableKey
 from hakiri.model.ledger import LandingStatus, RunStatus
-from hakiri.run.journal import EventKind
+from hakiri.run.events import ChunkClaimed, ChunkStaged, RunEnded, Stopping
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -67,16 +67,16 @@ def test_a_stopped_and_a_killed_run_are_taken_up_at_once(make_stand: MakeStand, 
     # Five of the six chunks are read at once, so no run ends before it is stopped; the last one has five left at most.
     stand = shop(make_stand, 'backfill = { rate_budget = "5/min", parallelism = 6 }\n')
     with applying(stand) as process:
-        wait_for(stand, EventKind.CHUNK_STAGED, process)
+        wait_for(stand, ChunkStaged, process)
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, said
     assert ChunkStatus.RUNNING not in statuses(stand), "a run that was stopped gives its chunks back"
-    assert journal(stand)[-1] is EventKind.RUN_ENDED
+    assert journal(stand)[-1] is RunEnded
     with applying(stand, SPARK_REMOTE=connect.address) as process:
-        wait_for(stand, EventKind.CHUNK_CLAIMED, process, run=2)
+        wait_for(stand, ChunkClaimed, process, run=2)
         process.send_signal(signal.SIGINT)
-        wait_for(stand, EventKind.STOPPING, process, run=2)
+        wait_for(stand, Stopping, process, run=2)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE)
     assert process.returncode == 130

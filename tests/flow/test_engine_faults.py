@@ -15,7 +15,7 @@ from flow.processes import applying, journal, jvm_of, wait_for
 from flow.stand import Rows, Stand, change, source_rows
 from hakiri.model.chunk import ChunkStatus, TableKey
 from hakiri.model.ledger import RunStatus
-from hakiri.run.journal import EventKind
+from hakiri.run.events import ChunkClaimed, ChunkReleased, LandingReserved, Planned, RunEnded, StageEnded
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -53,14 +53,14 @@ def test_a_jvm_that_dies_amid_a_chunk_ends_the_run_and_costs_the_chunk_no_attemp
         closing(sqlite3.connect(shop.root / "shop.sqlite", isolation_level=None)) as application,
         applying(shop) as run,
     ):
-        wait_for(shop, EventKind.PLANNED, run)
+        wait_for(shop, Planned, run)
         application.execute("BEGIN EXCLUSIVE")  # the chunk waits for it, and so cannot end before its JVM does
-        wait_for(shop, EventKind.CHUNK_CLAIMED, run)
+        wait_for(shop, ChunkClaimed, run)
         os.kill(jvm_of(run), signal.SIGKILL)
         said, _ = run.communicate(timeout=PATIENCE)
     assert run.returncode == 3, said
     require_one_clear_error(said)
-    assert journal(shop)[-2:] == [EventKind.CHUNK_RELEASED, EventKind.RUN_ENDED]
+    assert journal(shop)[-3:] == [ChunkReleased, StageEnded, RunEnded]
     (state,) = shop.ask(lambda catalog: catalog.chunks(TABLE))
     assert (state.status, state.failures) == (ChunkStatus.WAITING, 0)
     assert "the Spark session has ended" in state.error
@@ -76,7 +76,7 @@ def test_a_jvm_that_dies_amid_a_landing_ends_the_run_and_the_next_one_lands_ever
         "INSERT INTO orders VALUES (100, '')",
     )
     with applying(shop) as run:
-        wait_for(shop, EventKind.LANDING_RESERVED, run, run=2)
+        wait_for(shop, LandingReserved, run, run=2)
         os.kill(jvm_of(run), signal.SIGKILL)
         said, _ = run.communicate(timeout=PATIENCE)
     assert run.returncode == 3, said

@@ -14,7 +14,7 @@ from flow.stand import Rows, Stand
 from hakiri.extract.errors import RateLimited, SourceRefused, SourceUnreachable
 from hakiri.model.ledger import RunStatus
 from hakiri.run.errors import ChunksFailed, TaskStopped
-from hakiri.run.journal import EventKind
+from hakiri.run.events import ChunkClaimed, ChunkFailed, ChunkStaged, CursorMoved, Landed
 from hakiri.run.pipeline import RunOptions
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
@@ -54,7 +54,7 @@ def test_what_may_pass_is_tried_again_and_every_row_lands_once(stand: Stand, sou
     assert (result.status, result.errors) == (RunStatus.SUCCEEDED, ())
     assert stand.landed("numbers") == EVERY_ROW
     assert source.reads == 6
-    waits = [event.facts["retry_in_seconds"] for event in stand.events if event.kind is EventKind.CHUNK_FAILED]
+    waits = [event.body.retry_in_seconds for event in stand.events if isinstance(event.body, ChunkFailed)]
     least = 1.5 if isinstance(fault, RateLimited) else 0.5
     assert len(waits) == 2
     assert all(isinstance(wait, float) and wait >= least for wait in waits)
@@ -69,9 +69,9 @@ def test_a_chunk_whose_worker_fails_is_read_again_into_a_folder_of_its_own(
 ) -> None:
     assert stand.apply(sources={"flaky": replace(source, faults=(fault,))})["flaky"].errors == ()
     assert stand.landed("numbers") == EVERY_ROW
-    (failed,) = (event.facts for event in stand.events if event.kind is EventKind.CHUNK_FAILED)
-    assert (failed["table"], failed["attempt"], failed["code"]) == ("numbers", 1, code)
-    folders = {path.name for path in stand.folder("numbers").rglob(f"chunk-{failed['chunk']}*/attempt-*")}
+    (failed,) = (event.body for event in stand.events if isinstance(event.body, ChunkFailed))
+    assert (failed.table, failed.attempt, failed.code) == ("numbers", 1, code)
+    folders = {path.name for path in stand.folder("numbers").rglob(f"chunk-{failed.chunk}*/attempt-*")}
     assert folders == {"attempt-2"}, "what can no longer win is swept by the run that won"
 
 
@@ -81,8 +81,8 @@ def test_attempts_that_were_cut_off_make_no_wait_longer(make_stand: MakeStand, s
     cut_off = TaskStopped(chunk="any")
     result = stand.apply(sources={"flaky": replace(source, pieces=1, faults=(*[cut_off] * 3, UNREACHABLE))})["flaky"]
     assert result.errors == ()
-    (failed,) = (event.facts for event in stand.events if event.kind is EventKind.CHUNK_FAILED)
-    assert (failed["attempt"], failed["retry_in_seconds"]) == (4, 1.0)
+    (failed,) = (event.body for event in stand.events if isinstance(event.body, ChunkFailed))
+    assert (failed.attempt, failed.retry_in_seconds) == (4, 1.0)
     assert [path.name for path in stand.folder("numbers").rglob("attempt-*")] == ["attempt-5"]
 
 
@@ -92,7 +92,7 @@ def test_a_chunk_that_never_has_memory_enough_says_which_it_is_and_what_makes_it
     stand = make_stand({"pipelines/flaky.toml": PIPELINE.replace("max_attempts = 3", "max_attempts = 1")})
     (error,) = stand.apply(sources={"flaky": replace(source, pieces=1, faults=(exhaust_memory,))})["flaky"].errors
     assert isinstance(error, ChunksFailed)
-    (chunk,) = {event.facts["chunk"] for event in stand.events if event.kind is EventKind.CHUNK_FAILED}
+    (chunk,) = {event.body.chunk for event in stand.events if isinstance(event.body, ChunkFailed)}
     assert all(told in error.message() for told in (str(chunk), "numbers", "memory", "`batch_rows`", "`parallelism`"))
 
 
@@ -111,7 +111,7 @@ def test_a_poisoned_chunk_holds_none_of_the_others_back_and_can_be_taken_up_agai
     (error,) = result.errors
     assert isinstance(error, ChunksFailed)
     assert stand.landed("numbers") == Rows({row: 1 for row in EVERY_ROW if not 25 <= row[0] < 50})
-    attempts = Counter(event.facts["chunk"] for event in stand.events if event.kind is EventKind.CHUNK_CLAIMED)
+    attempts = Counter(event.body.chunk for event in stand.events if isinstance(event.body, ChunkClaimed))
     assert sorted(attempts.values()) == [1, 1, 1, 3]
     again = stand.apply(sources={"flaky": source})["flaky"]
     assert again.status is RunStatus.FAILED, "a chunk that failed for good is not tried again unasked"
@@ -144,7 +144,7 @@ def test_no_more_chunks_are_dispatched_than_a_tick_may(make_stand: MakeStand, so
 def test_a_rate_budget_is_kept_to(make_stand: MakeStand, source: Flaky) -> None:
     stand = make_stand({"pipelines/flaky.toml": f'{PIPELINE}backfill = {{ rate_budget = "2/s" }}\n'})
     assert stand.apply(sources={"flaky": source})["flaky"].errors == ()
-    claimed = [event.at for event in stand.events if event.kind is EventKind.CHUNK_CLAIMED]
+    claimed = [event.at for event in stand.events if isinstance(event.body, ChunkClaimed)]
     assert len(claimed) == 4
     assert (claimed[2] - claimed[0]).total_seconds() >= 0.9
 
@@ -185,8 +185,8 @@ def test_what_is_worth_a_commit_lands_while_more_is_being_read(stand: Stand, sou
     assert result.errors == ()
     assert len(result.landings) > 1
     assert stand.landed("numbers") == EVERY_ROW
-    kinds = [event.kind for event in stand.events]
-    last_staged = len(kinds) - 1 - kinds[::-1].index(EventKind.CHUNK_STAGED)
-    assert kinds.index(EventKind.LANDED) < last_staged
-    moved = [event.facts["landing"] for event in stand.events if event.kind is EventKind.CURSOR_MOVED]
+    kinds = [type(event.body) for event in stand.events]
+    last_staged = len(kinds) - 1 - kinds[::-1].index(ChunkStaged)
+    assert kinds.index(Landed) < last_staged
+    moved = [event.body.landing for event in stand.events if isinstance(event.body, CursorMoved)]
     assert moved == [result.landings[-1].number], "the cursor waits for the whole round"

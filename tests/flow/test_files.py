@@ -13,8 +13,9 @@ from hakiri import wiring
 from hakiri.model.chunk import Window
 from hakiri.model.ledger import Pipeline, RunStatus
 from hakiri.plan.make import make_plan
+from hakiri.run.events import ChunkClaimed
 from hakiri.run.facts import gather_facts
-from hakiri.run.journal import Event, EventKind
+from hakiri.run.journal import Event
 from hakiri.run.pipeline import RunOptions, RunResult
 from hakiri.run.rewind import rewind
 
@@ -120,7 +121,7 @@ class Writer(list[Event]):
 
     def append(self, event: Event) -> None:
         super().append(event)
-        if event.kind is EventKind.CHUNK_CLAIMED:
+        if isinstance(event.body, ChunkClaimed):
             self._write(len(self))
 
 

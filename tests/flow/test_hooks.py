@@ -18,7 +18,7 @@ from hakiri.land.hooks.unity import call_unity
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
 from hakiri.model.ledger import Phase, RunStatus
-from hakiri.run.journal import EventKind
+from hakiri.run.events import HookCalled
 from hakiri.spec.hook import FunctionHook
 from land.hooks.registered import make_known
 
@@ -123,7 +123,7 @@ def test_sql_that_spark_refuses_is_reported_and_the_rows_stay(shop: Callable[...
     )
     again = stand.apply()["shop"]
     assert (again.errors, again.landings) == ((), ())
-    assert [event.facts["number"] for event in stand.events if event.kind is EventKind.HOOK_CALLED] == [1]
+    assert [event.body.number for event in stand.events if isinstance(event.body, HookCalled)] == [1]
     assert stand.landed("orders") == Rows({(1, "a"): 1, (2, "b"): 1})
 
 

@@ -15,7 +15,8 @@ from hakiri.errors import render
 from hakiri.land.delta.build import BUILDS
 from hakiri.land.errors import HookFailed
 from hakiri.plan.errors import WatermarkUnfit
-from hakiri.run.journal import EventKind
+from hakiri.run import events
+from hakiri.run.events import HookCalled, Landed
 from hakiri.run.plan import Planned, plan_pipelines, show_lines
 from land.hooks.registered import make_known
 
@@ -85,12 +86,18 @@ def test_a_build_passes_its_hooks_before_it_is_seen(
     assert "nothing was written to the table" in render(error)
     assert not (stand.folder("orders") / "_delta_log").exists()
     assert not list((stand.folder("orders") / BUILDS).iterdir()), "a failed build leaves nothing"
-    assert [event.kind for event in stand.events].count(EventKind.HOOK_FAILED) == 1, "a hook that refused is not nagged"
+    assert [type(event.body) for event in stand.events].count(events.HookFailed) == 1, (
+        "a hook that refused is not nagged"
+    )
 
     book.with_name("allowed").touch()
     assert stand.apply()["shop"].errors == ()
     assert ids(stand) == [1, 2]
-    told = [event.facts.get("hook") or event.facts["outcome"] for event in stand.events if event.kind in _TOLD]
+    told = [
+        event.body.hook if isinstance(event.body, HookCalled) else event.body.outcome
+        for event in stand.events
+        if isinstance(event.body, _TOLD)
+    ]
     assert told[:4] == ["post_hook[0]", "post_hook[2]", "adopted", "post_hook[1]"]
     assert set(told[4:]) <= {"unchanged"}, "the hooks of a landing are not owed again"
     assert pl.read_delta(str(stand.folder("daily"))).rows() == [(2,)], "a view is refreshed from the new rows"
@@ -98,7 +105,7 @@ def test_a_build_passes_its_hooks_before_it_is_seen(
     assert stand.version("orders") == 0
 
 
-_TOLD = (EventKind.HOOK_CALLED, EventKind.LANDED)
+_TOLD = (HookCalled, Landed)
 
 
 def test_what_the_table_holds_decides_what_is_read_and_lands(make_stand: MakeStand) -> None:
@@ -111,8 +118,8 @@ def test_what_the_table_holds_decides_what_is_read_and_lands(make_stand: MakeSta
     put(stand, (4, "09"), (5, "11"), (6, "07"), (7, None))
     result = stand.apply()["shop"]
     assert ids(stand) == [1, 2, 3, 4, 5, 7], "what is late is not even asked for"
-    (landed,) = [event.facts for event in stand.events if event.kind is EventKind.LANDED]
-    assert (landed["rows"], landed["deduplicated"], landed["unmarked"]) == (3, 2, 1)
+    (landed,) = [event.body for event in stand.events if isinstance(event.body, Landed)]
+    assert (landed.rows, landed.deduplicated, landed.unmarked) == (3, 2, 1)
     assert result.rows_read == 5
     assert stand.apply()["shop"].did_nothing
 

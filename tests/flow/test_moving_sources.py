@@ -14,7 +14,8 @@ import psycopg
 import pytest
 
 from flow.stand import Rows, Stand
-from hakiri.run.journal import Event, EventKind
+from hakiri.run.events import ChunkStaged
+from hakiri.run.journal import Event
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -95,7 +96,7 @@ class Application(list[Event]):
 
     def append(self, event: Event) -> None:
         super().append(event)
-        if event.kind is EventKind.CHUNK_STAGED:
+        if isinstance(event.body, ChunkStaged):
             for statement in (self.left.pop(0) for _ in range(2) if self.left):
                 self._source.run(statement)
 
@@ -125,6 +126,6 @@ def test_one_more_apply_makes_the_table_equal_to_a_source_that_moved_during_the_
 
     assert stand.apply(slots=1)["shop"].errors == ()
     assert application.left == []
-    assert len([event for event in application if event.kind is EventKind.CHUNK_STAGED]) >= 3
+    assert len([event for event in application if isinstance(event.body, ChunkStaged)]) >= 3
     assert stand.apply(slots=1)["shop"].errors == ()
     assert stand.landed(source.table) == source.rows()

@@ -9,7 +9,7 @@ import polars as pl
 
 from flow.stand import Rows, Stand
 from hakiri.land.errors import NullKeys
-from hakiri.run.journal import EventKind
+from hakiri.run.events import Landed
 
 EVENTS = """\
 id = "events"
@@ -49,5 +49,5 @@ def test_rows_without_a_key_are_rejected_unless_they_are_to_be_set_aside(
         ("null_key:id", "id", "is null, and rows are told apart by it"),
         ("null_key:part", "part", "is null, and rows are told apart by it"),
     ]
-    (landed,) = [event.facts for event in stand.events if event.kind is EventKind.LANDED]
-    assert (landed["rows"], landed["quarantined"]) == (1, 4)
+    (landed,) = [event.body for event in stand.events if isinstance(event.body, Landed)]
+    assert (landed.rows, landed.quarantined) == (1, 4)

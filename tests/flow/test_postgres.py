@@ -12,7 +12,7 @@ import pytest
 from flow.stand import Rows, Stand
 from hakiri.model.ledger import Phase
 from hakiri.run.errors import TableBare
-from hakiri.run.journal import EventKind
+from hakiri.run.events import ChunkClaimed
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -73,7 +73,7 @@ def test_a_table_backfills_in_parallel_streams_and_follows_exactly(
 
     first = stand.apply()["sales"]
     assert (first.errors, first.rows) == ((), 60_000)
-    claimed = [event for event in stand.events if event.kind is EventKind.CHUNK_CLAIMED]
+    claimed = [event for event in stand.events if isinstance(event.body, ChunkClaimed)]
     assert len(claimed) > 1
     assert stand.landed(table) == at_source(sales)
     assert [one.phase for one in stand.ask(lambda catalog: catalog.pipelines())] == [Phase.STREAMING]

@@ -20,7 +20,28 @@ from hakiri.land.stamp import app_id
 from hakiri.land.target import PathTarget, quarantine_of
 from hakiri.model.chunk import ChunkStatus, TableKey
 from hakiri.model.ledger import LandingStatus, RunStatus
-from hakiri.run.journal import EventKind, journal_path, read_journal
+from hakiri.run.events import (
+    KINDS,
+    Body,
+    ChunkFailed,
+    ChunkLost,
+    ChunkNoted,
+    ChunkReleased,
+    ChunkStaged,
+    CursorMoved,
+    HookCalled,
+    HookFailed,
+    Landed,
+    LandingReserved,
+    Retrying,
+    RunEnded,
+    RunStarted,
+    Stopping,
+    TableFailed,
+    ViewChanged,
+    ViewFailed,
+)
+from hakiri.run.journal import journal_path, read_journal
 from hakiri.run.services import TablePlace
 from hakiri.stage.manifest import fingerprint, read_manifest
 from hakiri.stage.seal import verify
@@ -51,9 +72,9 @@ TABLES = {TableKey("shop", "orders"): (49, 1), TableKey("people", "people"): (2,
 """Of each table the rows that land, and those that are set aside."""
 
 NOT_TOLD = {
-    *(EventKind.CHUNK_FAILED, EventKind.CHUNK_RELEASED, EventKind.CHUNK_LOST, EventKind.TABLE_FAILED),
-    *(EventKind.CHUNK_NOTED, EventKind.RETRYING, EventKind.STOPPING, EventKind.HOOK_CALLED, EventKind.HOOK_FAILED),
-    *(EventKind.VIEW_CHANGED, EventKind.VIEW_FAILED),
+    *(ChunkFailed, ChunkReleased, ChunkLost, TableFailed),
+    *(ChunkNoted, Retrying, Stopping, HookCalled, HookFailed),
+    *(ViewChanged, ViewFailed),
 }
 """What happens only when something goes wrong, beside a table with hooks, or over tables with views."""
 
@@ -104,10 +125,10 @@ def apply_traced(folder: Path) -> Applied:
 
 def test_a_power_cut_at_any_write_of_the_catalog_leaves_all_that_it_names(applied: Applied, tmp_path: Path) -> None:
     """The unlucky cut is the one that keeps the last bytes of the one who tells and of nobody else."""
-    disk, told = Disk(), set[EventKind]()
+    disk, told = Disk(), set[type[Body]]()
     for number, teller in enumerate(tellings(disk, applied.calls)):
         told |= require_nothing_missing(left(disk, tmp_path / f"cut-{number}", teller))
-    assert {*EventKind} - told == NOT_TOLD
+    assert {*KINDS.values()} - told == NOT_TOLD
     assert not is_anything_missing(left(disk, tmp_path / "after"))
     files = [path for path in (applied.root / ".hakiri").rglob("*") if path.is_file()]
     seen = {path.relative_to(applied.root).as_posix(): path.read_bytes() for path in files}
@@ -154,12 +175,12 @@ def test_a_sync_that_is_left_out_is_missed(applied: Applied, tmp_path: Path, pat
 
 def is_anything_missing(stand: Stand) -> bool:
     try:
-        return EventKind.RUN_ENDED not in require_nothing_missing(stand)
+        return RunEnded not in require_nothing_missing(stand)
     except Exception:  # noqa: BLE001 every reader has its own word for a torn file
         return True
 
 
-def require_nothing_missing(stand: Stand) -> set[EventKind]:
+def require_nothing_missing(stand: Stand) -> set[type[Body]]:
     """What the catalog names is there, and what the journals tell has happened; which events they tell of."""
     with wiring.existing_catalog(stand.settings, stand.project()) as catalog:
         if catalog is not None:
@@ -217,7 +238,7 @@ def require_all_that_is_named(stand: Stand, catalog: Catalog) -> None:
         assert named <= {one.number for one in landed}
         for run in catalog.runs(table.pipeline, limit=10):
             events = read_journal(journal_path(stand.root / JOURNAL, run.run))
-            assert [event.kind for event in events][:1] == [EventKind.RUN_STARTED]
+            assert [type(event.body) for event in events][:1] == [RunStarted]
 
 
 def count_rows(table: str, version: int | None = None) -> int:
@@ -225,24 +246,23 @@ def count_rows(table: str, version: int | None = None) -> int:
     return sum(pq.read_table(file).num_rows for file in DeltaTable(table, version=version).file_uris())
 
 
-def require_all_that_was_told(stand: Stand, catalog: Catalog | None) -> set[EventKind]:
+def require_all_that_was_told(stand: Stand, catalog: Catalog | None) -> set[type[Body]]:
     """Each event in a journal has happened in the catalog; which kinds of them there were."""
     journals = sorted((stand.root / JOURNAL).glob("*.jsonl"))
     events = [event for path in journals for event in read_journal(path)]
-    assert catalog is not None or {event.kind for event in events} <= {EventKind.RUN_STARTED}
+    assert catalog is not None or {type(event.body) for event in events} <= {RunStarted}
     for event in events if catalog is not None else ():
-        table = TableKey(event.pipeline, str(event.facts.get("table")))
-        match event.kind:
-            case EventKind.CHUNK_STAGED:
-                assert [one.status for one in catalog.chunks(table)] == [ChunkStatus.DONE]
-            case EventKind.LANDING_RESERVED:
-                assert [one.number for one in catalog.landings(table)] == [event.facts["number"]]
-            case EventKind.LANDED:
-                assert [one.version for one in catalog.landings(table)] == [event.facts["version"]]
-            case EventKind.CURSOR_MOVED:
-                cursor = catalog.cursor(table)
+        match event.body:
+            case ChunkStaged(table=name):
+                assert [one.status for one in catalog.chunks(TableKey(event.pipeline, name))] == [ChunkStatus.DONE]
+            case LandingReserved(table=name, number=number):
+                assert [one.number for one in catalog.landings(TableKey(event.pipeline, name))] == [number]
+            case Landed(table=name, version=version):
+                assert [one.version for one in catalog.landings(TableKey(event.pipeline, name))] == [version]
+            case CursorMoved(table=name, landing=landing):
+                cursor = catalog.cursor(TableKey(event.pipeline, name))
                 assert cursor is not None
-                assert cursor.landing == event.facts["landing"]
-            case EventKind.RUN_ENDED:
+                assert cursor.landing == landing
+            case RunEnded():
                 assert [run.status for run in catalog.runs(event.pipeline)] == [RunStatus.SUCCEEDED]
-    return {event.kind for event in events}
+    return {type(event.body) for event in events}

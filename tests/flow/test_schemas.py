@@ -14,7 +14,7 @@ from hakiri.extract.connectors.files import connector
 from hakiri.model.errors import SchemaDrift, SchemaIncompatible
 from hakiri.model.ledger import RunStatus
 from hakiri.plan.errors import KeyChanged
-from hakiri.run.journal import EventKind
+from hakiri.run.events import ChunkClaimed, TableFailed
 from hakiri.run.pipeline import RunOptions
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
@@ -89,7 +89,7 @@ def test_a_type_that_the_table_cannot_take_stops_that_table_alone(shop: Stand) -
     assert "schema accept shop --table orders" in (error.help() or "")
     assert shop.landed("orders") == Rows([(1, 10)])
     assert shop.landed("cities") == Rows([(1,), (2,)]), "the other table goes on"
-    failed = [event.facts["table"] for event in shop.events if event.kind is EventKind.TABLE_FAILED]
+    failed = [event.body.table for event in shop.events if isinstance(event.body, TableFailed)]
     assert failed == ["orders"]
 
 
@@ -134,7 +134,7 @@ def test_files_that_came_to_hold_another_type_wait_until_it_is_accepted(make_sta
 
 
 def chunks_read(stand: Stand) -> int:
-    return sum(event.kind is EventKind.CHUNK_CLAIMED for event in stand.events)
+    return sum(isinstance(event.body, ChunkClaimed) for event in stand.events)
 
 
 @pytest.mark.parametrize("has_landed", [True, False], ids=["stored table", "no table yet"])

@@ -13,7 +13,7 @@ import pytest
 from clocks import wait_until
 from flow.stand import Rows, Stand
 from hakiri.model.chunk import TableKey
-from hakiri.run.journal import EventKind
+from hakiri.run.events import ChunkFailed, ChunkNoted, Planned
 from postgres_servers import postgres_server
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def at_source(server: PostgresServer) -> Rows:
 
 def strike(stand: Stand, server: PostgresServer, blow: Callable[[psycopg.Connection], object]) -> None:
     """Do something to the server while chunks are being read: a lock keeps them from ending before."""
-    wait_until(lambda: any(event.kind is EventKind.PLANNED for event in stand.events))
+    wait_until(lambda: any(isinstance(event.body, Planned) for event in stand.events))
     with psycopg.connect(server.get_uri()) as application:
         application.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
         with psycopg.connect(server.get_uri(), autocommit=True) as observer:
@@ -102,11 +102,11 @@ def test_every_row_lands_once_though_the_servers_connections_end_amid_chunks(
         struck.result()
     assert result.errors == ()
     assert sales.landed("orders") == at_source(server)
-    failed = [event.facts for event in sales.events if event.kind is EventKind.CHUNK_FAILED]
+    failed = [event.body for event in sales.events if isinstance(event.body, ChunkFailed)]
     assert failed
-    assert {(facts["code"], facts["status"]) for facts in failed} == {("HK401", "waiting")}
+    assert {(facts.code, facts.status) for facts in failed} == {("HK401", "waiting")}
     assert any("was read as it is now" in note for note in result.notes), "the snapshot went with the connections"
-    assert any(event.kind is EventKind.CHUNK_NOTED for event in sales.events)
+    assert any(isinstance(event.body, ChunkNoted) for event in sales.events)
     states = sales.ask(lambda catalog: catalog.chunks(TableKey("sales", "orders")))
     won = [state.seal.path for state in states]
     assert len(set(won)) == len(states) == 2

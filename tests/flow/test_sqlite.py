@@ -14,8 +14,8 @@ from hakiri.model.errors import SchemaDrift
 from hakiri.model.ledger import Phase, Pipeline, RunStatus
 from hakiri.plan.make import make_plan
 from hakiri.run.errors import ChunksFailed
+from hakiri.run.events import ChunkStaged, CursorMoved, Landed, LandingReserved, RunEnded, RunStarted
 from hakiri.run.facts import gather_facts
-from hakiri.run.journal import EventKind
 from hakiri.run.pipeline import RunOptions
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
@@ -61,11 +61,11 @@ def test_a_backfill_lands_every_row_and_the_pipeline_streams(make_stand: MakeSta
     assert (result.status, result.rows, result.errors) == (RunStatus.SUCCEEDED, 50, ())
     assert stand.landed("orders") == at_source(stand)
     assert [one.phase for one in stand.ask(lambda catalog: catalog.pipelines())] == [Phase.STREAMING]
-    kinds = [event.kind for event in stand.events]
-    assert kinds[0] is EventKind.RUN_STARTED
-    assert kinds[-1] is EventKind.RUN_ENDED
-    assert kinds.index(EventKind.LANDED) > kinds.index(EventKind.CHUNK_STAGED)
-    assert kinds.index(EventKind.CURSOR_MOVED) > kinds.index(EventKind.LANDING_RESERVED)
+    kinds = [type(event.body) for event in stand.events]
+    assert kinds[0] is RunStarted
+    assert kinds[-1] is RunEnded
+    assert kinds.index(Landed) > kinds.index(ChunkStaged)
+    assert kinds.index(CursorMoved) > kinds.index(LandingReserved)
 
 
 @pytest.mark.parametrize("mode", ["append", "upsert", "truncate"])

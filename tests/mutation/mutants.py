@@ -60,7 +60,7 @@ MAKE_BESIDE = 'tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")'
 MAKE_IN_PLACE = "os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), target"
 LEAK = '{ connector = "postgres", config = { token = "abc" } }-`source.config.token` holds a secret in clear'
 PROBLEMS = "faults(error, PipelineSpec, document, at)"
-ALL_DONE = "hakiri.run.pipeline:PipelineRun._require_all_done"
+ALL_DONE = "hakiri.run.stages.conclude:require_all_done"
 IN_ORDER = (f"{SEAL}::test_the_order_of_durable_writes",)
 
 MUTANTS = {
@@ -227,7 +227,7 @@ MUTANTS = {
     ),
     "work left that nobody tells of": Mutant(
         "G10",
-        (Edit(ALL_DONE, "if still_open and self.is_spent:", "if False:"),),
+        (Edit(ALL_DONE, "if still_open and run.is_spent:", "if False:"),),
         ("tests/run/test_pipeline.py::test_a_run_that_found_more_at_every_look_tells_what_is_left",),
     ),
     "failed chunks that nobody tells of": Mutant(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from hakiri.run.journal import Event, EventKind, Fact
+from hakiri.run.events import Body, ChunkClaimed, ChunkStaged, Landed, Planned
+from hakiri.run.journal import Event
 
 START = datetime(2026, 5, 12, 8, 14, tzinfo=UTC)
 
@@ -13,46 +14,48 @@ def later(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def event(kind: EventKind, after: float = 0, /, *, pipeline: str = "shop", **facts: Fact) -> Event:
-    return Event(later(after), f"r-{pipeline}", pipeline, kind, facts)
+def event(body: Body, after: float = 0, *, pipeline: str = "shop") -> Event:
+    return Event(later(after), f"r-{pipeline}", pipeline, body)
 
 
 def planned(chunks: int, seconds: float = 0, *, table: str = "orders") -> Event:
-    return event(EventKind.PLANNED, seconds, table=table, new=chunks, open=chunks, rows=None)
+    return event(Planned(table=table, new=chunks, open=chunks, rows=None), seconds)
 
 
 def claimed(chunk: int, seconds: float, *, table: str = "orders") -> Event:
-    return event(EventKind.CHUNK_CLAIMED, seconds, table=table, chunk=f"0001-{chunk:05}", attempt=1)
+    return event(ChunkClaimed(table=table, chunk=f"0001-{chunk:05}", attempt=1), seconds)
 
 
 def staged(chunk: int, seconds: float, *, rows: int = 100, took: float = 1.0, table: str = "orders") -> Event:
     return event(
-        EventKind.CHUNK_STAGED,
+        ChunkStaged(
+            table=table,
+            chunk=f"0001-{chunk:05}",
+            attempt=1,
+            read=rows,
+            rows=rows,
+            quarantined=0,
+            filtered=0,
+            bytes=rows * 10,
+            seconds=took,
+        ),
         seconds,
-        table=table,
-        chunk=f"0001-{chunk:05}",
-        attempt=1,
-        read=rows,
-        rows=rows,
-        quarantined=0,
-        filtered=0,
-        bytes=rows * 10,
-        seconds=took,
     )
 
 
 def landed(chunks: int, seconds: float, *, number: int = 1, table: str = "orders") -> Event:
     return event(
-        EventKind.LANDED,
+        Landed(
+            table=table,
+            number=number,
+            version=number - 1,
+            outcome="adopted",
+            chunks=chunks,
+            rows=chunks * 100,
+            deduplicated=0,
+            quarantined=0,
+            filtered=0,
+            seconds=0.5,
+        ),
         seconds,
-        table=table,
-        number=number,
-        version=number - 1,
-        outcome="adopted",
-        chunks=chunks,
-        rows=chunks * 100,
-        deduplicated=0,
-        quarantined=0,
-        filtered=0,
-        seconds=0.5,
     )

@@ -19,7 +19,7 @@ def test_a_lease_outlives_its_term_for_as_long_as_it_is_kept(tmp_path: Path, clo
     kept, left = catalog.claim("p", node="a", limit=2, lease_seconds=TERM)
     heartbeat = Heartbeat(catalog, lease_seconds=TERM)
     heartbeat.keep([kept, left])
-    heartbeat.let_go(left)
+    heartbeat.drop(left)
     taken = []
     for _ in range(3):
         clock.advance(TERM / 2)

@@ -23,7 +23,7 @@ from hakiri.land.hooks.https import Poster
 from hakiri.model.chunk import TableKey
 from hakiri.model.crash_points import STOP_AT, Boundary
 from hakiri.model.ledger import LandingStatus
-from hakiri.run.journal import EventKind
+from hakiri.run.events import HookCalled, Landed
 from hakiri.spec.address import HostRule
 from land.hooks.receiver import LOOPBACK, answer, receiving
 from land.hooks.registered import make_known
@@ -69,10 +69,10 @@ def test_hooks_are_called_before_and_after_each_landing_and_journaled(
     one, two = (["pre_hook[0]", "post_hook[0]", "post_hook[1]"] for _ in range(2))
     assert calls(book) == [*(f"1/{hook}" for hook in one), *(f"2/{hook}" for hook in two)]
     assert [line.split()[1] for line in book.read_text().splitlines()] == ["None", "0", "0", "None", "1", "1"]
-    told = [event.facts["hook"] for event in shop.events if event.kind is EventKind.HOOK_CALLED]
+    told = [event.body.hook for event in shop.events if isinstance(event.body, HookCalled)]
     assert told == one + two
-    kinds = [event.kind for event in shop.events]
-    assert kinds.index(EventKind.HOOK_CALLED) < kinds.index(EventKind.LANDED)
+    kinds = [type(event.body) for event in shop.events]
+    assert kinds.index(HookCalled) < kinds.index(Landed)
 
 
 def test_a_failing_pre_hook_stops_the_load_before_anything_is_written(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hakiri.run.journal import EventKind
+from hakiri.run.events import ChunkFailed, ChunkLost, RunEnded, RunStarted, Stopping
 from hakiri.run.progress import Activity, RunProgress, claimed_since, progress_of
 from run.events import claimed, event, landed, later, planned, staged
 
 
 def test_nothing_is_known_of_a_run_that_has_only_begun() -> None:
-    pace = progress_of([event(EventKind.RUN_STARTED, node="n")])
+    pace = progress_of([event(RunStarted(node="n"))])
     assert (pace.doing, pace.done, pace.total) == (Activity.PLANNING, 0, 0)
     assert pace.rows_per_second(later(9)) is None
     assert pace.eta_seconds(later(9)) == 0.0
@@ -45,7 +45,7 @@ def test_chunks_that_take_longer_than_the_window_still_have_a_speed() -> None:
 
 
 def test_the_first_seconds_are_measured_from_the_first_claim_and_not_from_the_start() -> None:
-    pace = progress_of([event(EventKind.RUN_STARTED), planned(4, 8), claimed(1, 10), staged(1, 12, rows=200, took=2)])
+    pace = progress_of([event(RunStarted(node="n1")), planned(4, 8), claimed(1, 10), staged(1, 12, rows=200, took=2)])
     assert pace.rows_per_second(later(12)) == pytest.approx(100)
     assert pace.eta_seconds(later(12)) == pytest.approx(6)
 
@@ -64,26 +64,26 @@ def test_chunks_that_an_earlier_run_staged_are_done_once_they_have_landed() -> N
 
 
 def test_a_chunk_that_another_worker_took_is_not_waited_for() -> None:
-    lost = event(EventKind.CHUNK_LOST, 2, table="orders", chunk="0001-00001", attempt=1)
+    lost = event(ChunkLost(table="orders", chunk="0001-00001", attempt=1), 2)
     pace = progress_of([planned(2), claimed(1, 0), claimed(2, 0), staged(2, 1), lost])
     assert (pace.done, pace.total, pace.running) == (1, 1, frozenset())
 
 
 def test_a_failed_chunk_is_neither_running_nor_done() -> None:
-    failed = event(EventKind.CHUNK_FAILED, 2, table="orders", chunk="0001-00001", attempt=1, status="waiting")
+    failed = event(ChunkFailed(table="orders", chunk="0001-00001", attempt=1, status="waiting", code="", message=""), 2)
     pace = progress_of([planned(2), claimed(1, 0), failed])
     assert (pace.done, pace.left, pace.running) == (0, 2, frozenset())
 
 
 def test_an_ended_run_says_how() -> None:
-    pace = progress_of([planned(1), claimed(1, 0), event(EventKind.RUN_ENDED, 3, status="failed", rows=0, bytes=0)])
+    pace = progress_of([planned(1), claimed(1, 0), event(RunEnded(status="failed", rows=0, bytes=0), 3)])
     assert (pace.doing, pace.outcome, pace.running) == (Activity.ENDED, "failed", frozenset())
 
 
 def test_a_run_that_was_told_to_stop_is_stopping_until_it_has_ended() -> None:
-    pace = progress_of([planned(2), claimed(1, 0), event(EventKind.STOPPING, 1, reason="Ctrl-C"), staged(1, 2)])
+    pace = progress_of([planned(2), claimed(1, 0), event(Stopping(reason="Ctrl-C"), 1), staged(1, 2)])
     assert pace.doing is Activity.STOPPING
-    assert pace.after(event(EventKind.RUN_ENDED, 3, status="stopped")).doing is Activity.ENDED
+    assert pace.after(event(RunEnded(status="stopped", rows=0, bytes=0), 3)).doing is Activity.ENDED
 
 
 def test_claims_are_counted_from_a_moment_on() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -13,12 +13,21 @@ from hakiri.model.chunk import ChunkStatus, Failure, FailureKind, Window
 from hakiri.model.errors import SchemaDrift, SessionLost
 from hakiri.model.ledger import RunStatus
 from hakiri.run.errors import ChunksFailed, RefreshWaits, WorkLeft
+from hakiri.run.events import StageEnded
 from hakiri.run.heartbeat import Heartbeat
-from hakiri.run.pipeline import PipelineRun, RunOptions, run_pipeline
+from hakiri.run.journal import read_journal
+from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult
+from hakiri.run.stages import advance, finish, run_pipeline
+from hakiri.run.stages.begin import Begin
+from hakiri.run.stages.conclude import Conclude
+from hakiri.run.stages.project import ProjectRun
+from hakiri.run.stages.repeat import Repeat
 from hakiri.run.stop import Stop
 from run.hooking import Hooked
 from run.rounds import TABLE
 from run.shop import Shop
+
+NOTHING_DONE = (Begin(), Repeat(()), Conclude())
 
 
 @pytest.fixture
@@ -28,39 +37,67 @@ def shop(tmp_path: Path) -> Shop:
     return shop
 
 
-def test_a_run_that_found_more_at_every_look_tells_what_is_left(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PipelineRun, "_pass", lambda *_: True)
+class FindsMore:
+    """A stage that finds more to do whenever it is asked, and does none of it."""
+
+    name: ClassVar[str] = "finds more"
+
+    def advance(self, run: PipelineRun) -> PipelineRun:
+        return replace(run, has_more=True)
+
+
+def test_a_run_that_found_more_at_every_look_tells_what_is_left(shop: Shop) -> None:
     with shop.context() as context:
         context.services.catalog.rewind(TABLE, Window(), "its file was lost", statuses=[ChunkStatus.DONE])
-        conduct = PipelineRun(context, RunOptions())
-        conduct.carry_out()
-    assert [(type(error), error.message().partition(" of")[0]) for error in conduct.errors] == [(WorkLeft, "1 chunk")]
-    assert conduct.result().status is RunStatus.FAILED
+        run = advance(PipelineRun.start(context, RunOptions()), (Begin(), Repeat((FindsMore(),)), Conclude()))
+        errors = run.outcome.errors
+    assert [(type(error), error.message().partition(" of")[0]) for error in errors] == [(WorkLeft, "1 chunk")]
+    assert run.result().status is RunStatus.FAILED
 
 
-def test_a_run_fails_with_the_chunks_that_failed_for_good(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PipelineRun, "_pass", lambda *_: False)
+def test_a_run_fails_with_the_chunks_that_failed_for_good(shop: Shop) -> None:
     with shop.context() as context:
         catalog = context.services.catalog
         catalog.rewind(TABLE, Window(), "", statuses=[ChunkStatus.DONE])
         (lease,) = catalog.claim("shop", node="n")
         catalog.fail(lease, Failure(FailureKind.PERMANENT, "HK404", "refused"))
-        conduct = PipelineRun(context, RunOptions())
-        conduct.carry_out()
-    assert [type(error) for error in conduct.errors] == [ChunksFailed]
+        run = advance(PipelineRun.start(context, RunOptions()), NOTHING_DONE)
+    assert [type(error) for error in run.outcome.errors] == [ChunksFailed]
 
 
 @pytest.mark.parametrize(("is_refused", "told"), [(False, [RefreshWaits]), (True, [SchemaDrift])])
 def test_a_full_refresh_that_did_not_begin_is_told_unless_its_table_is_refused(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch, is_refused: bool, told: list[type[HakiriError]]
+    shop: Shop, is_refused: bool, told: list[type[HakiriError]]
 ) -> None:
-    monkeypatch.setattr(PipelineRun, "_pass", lambda *_: False)
     with shop.context() as context:
-        conduct = PipelineRun(context, RunOptions(is_full_refresh=True))
+        run = PipelineRun.start(context, RunOptions(is_full_refresh=True))
         if is_refused:
-            conduct.refused["orders"] = SchemaDrift(pipeline="shop", table="orders", changes=("+ town",))
-        conduct.carry_out()
-    assert [type(error) for error in conduct.result().errors] == told
+            run.outcome.refused["orders"] = SchemaDrift(pipeline="shop", table="orders", changes=("+ town",))
+        run = advance(run, NOTHING_DONE)
+    assert [type(error) for error in run.result().errors] == told
+
+
+def test_a_stage_that_fails_ends_the_run_and_is_named_in_the_journal(shop: Shop) -> None:
+    class Fails(FindsMore):
+        def advance(self, run: PipelineRun) -> PipelineRun:
+            raise SessionLost(reason=f"the JVM of {run.context.run} has ended")
+
+    with shop.context() as context:
+        run = advance(PipelineRun.start(context, RunOptions()), (Begin(), Repeat((Fails(),)), Conclude()))
+        ended = [event.body for event in read_journal(context.journal.path)]
+    assert [type(error) for error in run.outcome.errors] == [SessionLost]
+    stages = [(one.stage, one.code) for one in ended if isinstance(one, StageEnded)]
+    assert stages == [("begin", None), ("finds more", "HK208")]
+
+
+@pytest.mark.parametrize("left_running", [False, True])
+def test_the_engine_is_closed_after_the_runs_only_if_a_task_did_not_end(shop: Shop, left_running: bool) -> None:
+    closed: list[str] = []
+    run = RunResult("shop", "r1", RunStatus.STOPPED, left_running=left_running)
+    with shop.services() as parts:
+        used = replace(parts, close_engine=lambda: closed.append("closed"))
+        finish(ProjectRun(services=used, stop=Stop(), runs=(run,)))
+    assert closed == ["closed"] * left_running
 
 
 class LosesItsSession:

@@ -32,7 +32,9 @@ class Failing:
 
 def waits(call: Failing, clock: ManualClock, stop: Stop | None = None) -> list[float]:
     told: list[float] = []
-    call_with_retries(call, backoff=BACKOFF, clock=clock, stop=stop or Stop(), told=lambda _, wait: told.append(wait))
+    call_with_retries(
+        call, backoff=BACKOFF, clock=clock, stop=stop or Stop(), on_retry=lambda _, wait: told.append(wait)
+    )
     return told
 
 

@@ -25,6 +25,7 @@ from hakiri.model.view import MadeView, View
 from hakiri.plan.errors import PlanMoved
 from hakiri.plan.fingerprint import fingerprint_views
 from hakiri.run.errors import ViewPlaceTaken, ViewUnfit
+from hakiri.run.events import facts_of
 from hakiri.run.journal import read_journal
 from hakiri.run.services import Services
 from hakiri.run.stop import Stop
@@ -136,7 +137,7 @@ def test_what_was_done_is_in_the_journal(shop: Gallery) -> None:
     shop.write(low="SELECT id FROM orders", bad="SELECT nope FROM orders")
     result = shop.apply()
     journal = shop.root / ".hakiri/context/journal" / f"{result.run}.jsonl"
-    told = [(event.kind.value, event.facts["view"]) for event in read_journal(journal)]
+    told = [(event.body.kind, facts_of(event.body)["view"]) for event in read_journal(journal)]
     assert told == [("view_changed", "low"), ("view_failed", "bad")]
 
 

@@ -202,9 +202,9 @@ def journal(
     as_json: Annotated[bool, typer.Option("--json", help="Print the journal itself, one JSON object a line.")] = False,
 ) -> None:
     """Tell what happened in a run, and when."""
-    from hakiri.cli.runs import tell_journal
+    from hakiri.cli.runs import show_journal
 
-    tell_journal(run, project, as_json=as_json)
+    show_journal(run, project, as_json=as_json)
 
 
 @app.command(epilog="Example: hakiri sql 'select count(*) from orders'")

@@ -1,4 +1,4 @@
-"""`hakiri apply` and `hakiri run`: do what there is to do."""
+"""`hakiri apply` and `hakiri run`: bring tables up to date with their sources."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from hakiri.run.exit import exit_code
 from hakiri.run.manifest import choose_pipelines
 from hakiri.run.pipeline import RunOptions, RunResult
 from hakiri.run.plan import read_sealed
-from hakiri.run.sealed_plan import require_facts_unchanged
 from hakiri.run.stop import Stop, interruptible
-from hakiri.run.views import ViewsResult, apply_views
+from hakiri.run.views import ShelvedViews, ViewsResult
 from hakiri.settings import from_environment
-from hakiri.wiring import close_engine, services, view_shelf, workplace
+from hakiri.wiring import services, view_shelf, workplace
 
 
 def apply_project(
@@ -32,7 +31,7 @@ def apply_project(
     is_full_refresh: bool = False,
     retries_failed: bool = False,
 ) -> int:
-    """Bring the pipelines to where their manifests want them, and return the exit code."""
+    """Run the pipelines, refresh views, print the results, and return the exit code."""
     settings = from_environment(project=project, verbose=verbose)
     found = workplace(settings).read()
     sealed = read_sealed(settings.cwd / plan) if plan else None
@@ -44,23 +43,19 @@ def apply_project(
         interruptible(stop),
         progress.show(parts.clock, enabled=not as_json) as listener,
     ):
-        if sealed is not None:
-            require_facts_unchanged(parts, found, sealed, is_full_refresh=is_full_refresh)
-        results = apply(parts, specs, options=options, stop=stop, listener=listener)
-        views = apply_views(parts, found, view_shelf(settings, found), stop=stop, sealed=sealed)
-    code = exit_code(results, views.errors)
-    if any(result.left_running for result in results):
-        close_engine()  # a task that did not hear the request ends with its session
+        views = ShelvedViews(found, view_shelf(settings, found))
+        done = apply(parts, specs, options=options, stop=stop, listener=listener, views=views)
+    code = exit_code(done.runs, done.views.errors)
     if as_json:
-        runs = [_document(result) for result in results]
-        say_json({"ok": not code, "runs": runs, "views": _view_document(views)})
+        runs = [_document(result) for result in done.runs]
+        say_json({"ok": not code, "runs": runs, "views": _view_document(done.views)})
     else:
-        _tell(results)
-        _tell_views(views)
+        _print_runs(done.runs)
+        _print_views(done.views)
     return code
 
 
-def _tell(results: Sequence[RunResult]) -> None:
+def _print_runs(results: Sequence[RunResult]) -> None:
     for result in results:
         for one in result.landings:
             tally, landed = one.landed.tally, one.landed
@@ -76,7 +71,7 @@ def _tell(results: Sequence[RunResult]) -> None:
         say(plain(_verdict(result)))
 
 
-def _tell_views(views: ViewsResult) -> None:
+def _print_views(views: ViewsResult) -> None:
     for change in views.done:
         say(plain(f"  view {change.view}: {DONE[change.verb]}"))
     for change in views.waiting:

@@ -1,4 +1,4 @@
-"""While a run works, a person sees how far it is: a display that moves on a terminal, plain lines in a pipe."""
+"""Show the progress of runs: a live display on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,23 @@ from hakiri.cli.output import console, plain, table_of
 from hakiri.cli.wording import amount, at, describe_event, span
 from hakiri.errors import mask
 from hakiri.model.clock import Clock
-from hakiri.run.journal import Event, EventKind, Listener
+from hakiri.run.events import (
+    ChunkClaimed,
+    ChunkFailed,
+    ChunkLost,
+    ChunkNoted,
+    ChunkReleased,
+    ChunkStaged,
+    CursorMoved,
+    HookFailed,
+    LandingReserved,
+    Retrying,
+    RunEnded,
+    StageEnded,
+    Stopping,
+    TableFailed,
+)
+from hakiri.run.journal import Event, Listener
 from hakiri.run.progress import Activity, RunProgress
 
 if TYPE_CHECKING:
@@ -21,78 +37,71 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 EVERY = timedelta(seconds=1)
-"""A pipeline's staged chunks are told of at most this often in plain lines."""
+"""Plain lines show a pipeline's staged chunks at most this often."""
 
 _HEADS = ("pipeline", "now", "chunks", "rows", "rows/s", "left")
-_QUIET = frozenset(
-    {EventKind.CHUNK_CLAIMED, EventKind.CHUNK_RELEASED, EventKind.LANDING_RESERVED, EventKind.CURSOR_MOVED}
-)
-_TROUBLE = frozenset(
-    {
-        *(EventKind.CHUNK_FAILED, EventKind.TABLE_FAILED, EventKind.HOOK_FAILED),
-        *(EventKind.RETRYING, EventKind.STOPPING, EventKind.CHUNK_LOST, EventKind.CHUNK_NOTED),
-    }
-)
+_QUIET = (StageEnded, ChunkClaimed, ChunkReleased, LandingReserved, CursorMoved)
+_TROUBLE = (ChunkFailed, TableFailed, HookFailed, Retrying, Stopping, ChunkLost, ChunkNoted)
 
 
 @contextmanager
 def show(clock: Clock, *, enabled: bool = True) -> Iterator[Listener]:
-    """Tell of every event that the listener is given, from whatever thread, until the block ends."""
+    """Show every event that the listener is called with, by any thread, until the block ends."""
     if not enabled:
         yield lambda _: None
         return
     if not sys.stdout.isatty():
-        yield Lines(console()).hear
+        yield Lines(console()).show
         return
     from rich.live import Live
 
     board = Board(clock, console())
     with Live(get_renderable=board.table, console=board.console, refresh_per_second=4):
-        yield board.hear
+        yield board.show
 
 
 class Lines:
-    """One line for each event that means something to a person; of many staged chunks, one line a second."""
+    """Prints one line for each event that matters to a person; for staged chunks, at most one a second."""
 
     def __init__(self, out: Console) -> None:
         self._out = out
         self._lock = Lock()
         self._progress: dict[str, RunProgress] = {}
-        self._told_at: dict[str, datetime] = {}
-        self._untold: dict[str, Event] = {}
+        self._printed_at: dict[str, datetime] = {}
+        self._held: dict[str, Event] = {}
 
-    def hear(self, event: Event) -> None:
+    def show(self, event: Event) -> None:
         with self._lock:
             progress = self._progress[event.pipeline] = self._progress.get(event.pipeline, RunProgress()).after(event)
-            if event.kind is EventKind.CHUNK_STAGED:
-                self._hear_staged(event, progress)
-            elif event.kind not in _QUIET:
-                self._tell_held(event.pipeline, progress)
+            if isinstance(event.body, ChunkStaged):
+                self._show_staged(event, progress)
+            elif not isinstance(event.body, _QUIET):
+                self._print_held(event.pipeline, progress)
                 self._print(event, describe_event(event))
 
-    def _hear_staged(self, event: Event, progress: RunProgress) -> None:
-        before = self._told_at.get(event.pipeline)
-        self._untold[event.pipeline] = event
+    def _show_staged(self, event: Event, progress: RunProgress) -> None:
+        before = self._printed_at.get(event.pipeline)
+        self._held[event.pipeline] = event
         if progress.left == 0 or before is None or event.at - before >= EVERY:
-            self._told_at[event.pipeline] = event.at
-            self._tell_held(event.pipeline, progress)
+            self._printed_at[event.pipeline] = event.at
+            self._print_held(event.pipeline, progress)
 
-    def _tell_held(self, pipeline: str, progress: RunProgress) -> None:
-        """The last staged chunk is told of before whatever comes after it."""
-        if event := self._untold.pop(pipeline, None):
+    def _print_held(self, pipeline: str, progress: RunProgress) -> None:
+        """Print the last staged chunk that was held back, before what comes after it."""
+        if event := self._held.pop(pipeline, None):
             speed, eta = progress.rows_per_second(event.at), progress.eta_seconds(event.at)
             left = f", {span(eta)} left" if eta else ""
             self._print(
                 event, f"{describe_event(event)}; {progress.done}/{progress.total} chunks, {amount(speed)} rows/s{left}"
             )
 
-    def _print(self, event: Event, said: str) -> None:
-        line = f"{at(event.at)} {event.pipeline}: {said}"
+    def _print(self, event: Event, text: str) -> None:
+        line = f"{at(event.at)} {event.pipeline}: {text}"
         self._out.print(mask(line), markup=False, highlight=False, soft_wrap=True)
 
 
 class Board:
-    """One moving line for each pipeline, and above them what went wrong."""
+    """A live table with one line for each pipeline, and above it what went wrong."""
 
     def __init__(self, clock: Clock, out: Console) -> None:
         self.console = out
@@ -101,17 +110,17 @@ class Board:
         self._progress: dict[str, RunProgress] = {}
         self._ended: dict[str, datetime] = {}
 
-    def hear(self, event: Event) -> None:
+    def show(self, event: Event) -> None:
         with self._lock:
             self._progress[event.pipeline] = self._progress.get(event.pipeline, RunProgress()).after(event)
-            if event.kind is EventKind.RUN_ENDED:
+            if isinstance(event.body, RunEnded):
                 self._ended[event.pipeline] = event.at
-        if event.kind in _TROUBLE:
-            said = plain(f"{event.pipeline}: {describe_event(event)}")
-            self.console.print(f"[yellow]{said}[/yellow]", highlight=False, soft_wrap=True)
+        if isinstance(event.body, _TROUBLE):
+            line = plain(f"{event.pipeline}: {describe_event(event)}")
+            self.console.print(f"[yellow]{line}[/yellow]", highlight=False, soft_wrap=True)
 
     def table(self) -> Table:
-        """The display as it is now."""
+        """Return the display as it is now."""
         with self._lock:
             all_progress = dict(self._progress)
         return table_of(

@@ -1,4 +1,4 @@
-"""`hakiri runs` and `hakiri journal`: which runs there were, and what happened in one."""
+"""`hakiri runs` and `hakiri journal`: list runs, and show what happened in one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_runs(pipeline: str, project: Path | None, *, limit: int, as_json: bool)
         say(f"{plain(name)} has not run yet")
 
 
-def tell_journal(run: str, project: Path | None, *, as_json: bool) -> None:
+def show_journal(run: str, project: Path | None, *, as_json: bool) -> None:
     found = workplace(from_environment(project=project)).read()
     path = find_journal(journals(found), run)
     if as_json:

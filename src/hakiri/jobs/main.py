@@ -1,4 +1,4 @@
-"""Whatever happens in a task, its log has one clear report and its exit code marks it as failed or done."""
+"""Entry points of a job's tasks: each prints one JSON report and leaves with an exit code."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from hakiri.run.exit import as_bug, exit_code
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.pipeline import RunOptions, RunResult
 from hakiri.run.services import Services
-from hakiri.run.steps import extract_step, land_step, plan_step
 from hakiri.run.stop import Stop, interruptible
+from hakiri.run.tasks import extract_task, land_task, plan_task
 from hakiri.run.upkeep import parse_upkeep
 from hakiri.run.views import ShelvedViews
 from hakiri.settings import Settings, from_environment
 from hakiri.wiring import (
     clock,
-    close_engine,
     log_folder,
     looks,
     maintain_tables,
@@ -37,27 +36,27 @@ from hakiri.wiring import (
 
 
 def plan() -> None:
-    """`hakiri-plan`: add what is new at the source to the catalog, and tell the later tasks what there is to do."""
+    """`hakiri-plan`: add chunks for what is new, and publish how much there is to do to the later tasks."""
     _leave(_plan, "hakiri-plan")
 
 
 def extract() -> None:
-    """`hakiri-extract`: read chunks until none is left, beside any number of others that do the same."""
+    """`hakiri-extract`: read chunks until none is left, beside any number of the same task."""
     _leave(_extract, "hakiri-extract")
 
 
 def land() -> None:
-    """`hakiri-land`: land what was read, and fail for whatever was left undone."""
+    """`hakiri-land`: land what was read, refresh views, and fail for whatever was left undone."""
     _leave(_land, "hakiri-land")
 
 
 def maintain() -> None:
-    """`hakiri-maintain`: sweep, optimize and vacuum every table, and tend the catalog."""
+    """`hakiri-maintain`: sweep, optimize and vacuum every table, and maintain the catalog."""
     _leave(_maintain, "hakiri-maintain")
 
 
 def doctor() -> None:
-    """`hakiri-doctor`: look at everything that the other tasks need, from where they run."""
+    """`hakiri-doctor`: check everything that the other tasks need, from where they run."""
     _leave(_doctor, "hakiri-doctor")
 
 
@@ -66,7 +65,7 @@ def run(task: Callable[[Parameters], int], program: str, arguments: Sequence[str
     try:
         given = parse(program, arguments)
     except SystemExit as left:
-        return int(left.code or 0)  # argparse leaves with 0 for --help, with 2 for what it does not take
+        return int(left.code or 0)  # argparse exits with 0 for --help, with 2 for wrong arguments
     try:
         return task(given)
     except SystemExit as left:
@@ -78,14 +77,14 @@ def run(task: Callable[[Parameters], int], program: str, arguments: Sequence[str
 
 
 def _leave(task: Callable[[Parameters], int], program: str) -> None:
-    """Return for success: a job runner takes any exit, even one with 0, for a failure."""
+    """Run the task, and exit only if it failed: a job runner takes any exit, even with 0, for a failure."""
     code = run(task, program, sys.argv[1:])
     if code:
         sys.exit(code)
 
 
 def _left_midway(code: object) -> int:
-    """What a task ends with that something inside it made leave: nobody knows what is undone, so never 0 (G10)."""
+    """Return the exit code for a task that something inside it made exit: never 0, as work may be undone (G10)."""
     sys.stderr.write(mask(f"the task left before its end: {code}") + "\n")
     return code if isinstance(code, int) and 0 < code <= _HIGHEST_CODE else 1
 
@@ -106,16 +105,15 @@ def _plan(given: Parameters) -> int:
         retries_failed=given.retry_failed,
     )
     with _task(given) as (parts, spec, views, stop):
-        result, shares = plan_step(parts, spec, options=options, max_workers=given.max_workers, stop=stop)
-        has_work = shares.has_work or any(not one.waits_for for one in views.changes(parts.catalog))
+        result, planned = plan_task(parts, spec, options=options, max_workers=given.max_workers, stop=stop, views=views)
     if exit_code([result]):
         return _end(result)
     values = {
-        # In words: a condition compares text.
-        "has_work": "true" if has_work else "false",
-        "resumed": "true" if shares.has_resumed else "false",
-        "chunks": shares.chunks,
-        "workers": list(range(1, shares.workers + 1)),
+        # As text: the conditions of a job compare text.
+        "has_work": "true" if planned.has_work else "false",
+        "resumed": "true" if planned.has_resumed else "false",
+        "chunks": planned.chunks,
+        "workers": list(range(1, planned.workers + 1)),
     }
     publish(values)
     return _end(result, values=values)
@@ -123,20 +121,20 @@ def _plan(given: Parameters) -> int:
 
 def _extract(given: Parameters) -> int:
     with _task(given) as (parts, spec, _, stop):
-        return _end(extract_step(parts, spec, stop=stop))
+        return _end(extract_task(parts, spec, stop=stop))
 
 
 def _land(given: Parameters) -> int:
     options = RunOptions(is_full_refresh=given.full_refresh)
     with _task(given) as (parts, spec, views, stop):
-        result = land_step(parts, spec, options=options, has_resumed=given.resumed, stop=stop)
-        made = views.apply(parts, stop=stop)
-    return _end(result, also=made.errors, views=[one.view for one in made.done])
+        done = land_task(parts, spec, options=options, has_resumed=given.resumed, stop=stop, views=views)
+    (result,) = done.runs
+    return _end(result, also=done.views.errors, views=[one.view for one in done.views.done])
 
 
 @contextmanager
 def _task(given: Parameters) -> Iterator[tuple[Services, Any, ShelvedViews, Stop]]:
-    """What a step of the pipeline's run works with: services, the pipeline's spec, the project's views, a stop."""
+    """Open what a task works with: services, the pipeline's spec, the project's views, a stop."""
     settings = _settings(given)
     project = _reading(given)(settings)
     spec, stop = find_pipeline(project, given.pipeline).spec, Stop()
@@ -165,7 +163,7 @@ def _doctor(given: Parameters) -> int:
 
 
 def _reading(given: Parameters) -> Callable[[Settings], Any]:
-    """How the project is read: where the job says that it is."""
+    """Return how to read the project with the locations that the job gives."""
     return partial(read_project, context=given.context, tables=given.tables, state=given.state)
 
 
@@ -174,9 +172,7 @@ def _settings(given: Parameters) -> Settings:
 
 
 def _end(result: RunResult, *, also: Sequence[HakiriError] = (), **more: Any) -> int:
-    """Tell how the step went, and return the exit code."""
-    if result.left_running:
-        close_engine()  # a task that did not hear the request ends with its session
+    """Print how the task ended, and return the exit code."""
     for error in (*result.errors, *also):
         sys.stderr.write(render(error) + "\n")
     _say(
@@ -196,5 +192,5 @@ def _end(result: RunResult, *, also: Sequence[HakiriError] = (), **more: Any) ->
 
 
 def _say(document: dict[str, Any]) -> None:
-    """One JSON object on a line of its own, for whoever reads the task's log."""
+    """Print one JSON object on a line of its own to the task's log."""
     sys.stdout.write(json.dumps(masked(document), ensure_ascii=False) + "\n")

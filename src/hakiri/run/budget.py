@@ -1,4 +1,4 @@
-"""A run dispatches no more than its tick may have, and asks a source no more often than its budget allows."""
+"""Limit how many chunks a run dispatches: by `max_chunks_per_tick`, and by the source's rate budget."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from hakiri.model.source import RateBudget
 
 
 class Allowance:
-    """What is left of a pipeline's budget in this process, in any stretch of time of the budget's length.
-
-    Without a budget everything is allowed.
-    """
+    """The rate budget of a pipeline in this process, over a sliding window. Without a budget everything is allowed."""
 
     def __init__(self, budget: RateBudget | None, clock: Clock) -> None:
         self._budget = budget
@@ -21,14 +18,14 @@ class Allowance:
         self._spent: deque[datetime] = deque()
 
     def left(self, wanted: int) -> int:
-        """How many of the wanted requests may be made now."""
+        """Return how many of the wanted requests may be made now."""
         if self._budget is None:
             return wanted
         self._forget()
         return min(wanted, self._budget.requests - len(self._spent))
 
     def spend(self, requests: int) -> None:
-        """Note that so many requests are being made now."""
+        """Count so many requests as made now."""
         if self._budget is not None:
             self._spent.extend([self._clock.now()] * requests)
 
@@ -42,7 +39,7 @@ class Allowance:
 
 
 class Quota:
-    """What a run may still dispatch, over all of its rounds: by its tick, and by the source's budget."""
+    """How many chunks a run may still dispatch, over all of its passes."""
 
     def __init__(self, budget: RateBudget | None, tick: int | None, clock: Clock) -> None:
         self._allowance = Allowance(budget, clock)
@@ -50,15 +47,15 @@ class Quota:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether as many chunks were dispatched as one tick may have."""
+        """Whether the tick allows no more chunks."""
         return self._tick == 0
 
     def left(self, wanted: int) -> int:
-        """How many of the wanted chunks may be dispatched now."""
+        """Return how many of the wanted chunks may be dispatched now."""
         return self._allowance.left(wanted if self._tick is None else min(wanted, self._tick))
 
     def spend(self, chunks: int) -> None:
-        """Note that so many chunks are being dispatched now."""
+        """Count so many chunks as dispatched now."""
         self._allowance.spend(chunks)
         if self._tick is not None:
             self._tick -= chunks

@@ -1,4 +1,4 @@
-"""That a table has lost what was landed in it is found before anything is read, planned or shown as well."""
+"""Fail early if a table lost landed data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hakiri.spec.pipeline import PipelineSpec, TableSpec
 def require_tables_intact(
     catalog: Catalog, spec: PipelineSpec, place: Callable[[PipelineSpec, TableSpec], TablePlace]
 ) -> None:
-    """Return if every table of the pipeline holds what the catalog says has landed. Raises TableMovedBack."""
+    """Check that every table of the pipeline still holds its last landing. Raises TableMovedBack."""
     for table in spec.tables:
         last = expected_landing(catalog.landings(TableKey(spec.id, table.name)))
         require_not_moved_back(spec.landed_name(table), place(spec, table).target, last)

@@ -1,4 +1,4 @@
-"""One run of one pipeline: what it is for, what it works with, and where what happens is written down."""
+"""What every part of a run needs: its pipeline, its services, its journal, and retries."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from uuid import uuid4
 from hakiri.errors import HakiriError, mask
 from hakiri.model.clock import Clock
 from hakiri.model.errors import Bug
+from hakiri.run.events import Retrying
 from hakiri.run.heartbeat import Heartbeat
-from hakiri.run.journal import EventKind, Journal
+from hakiri.run.journal import Journal
 from hakiri.run.retry import Backoff, call_with_retries
 from hakiri.run.services import Services
 from hakiri.run.stop import Stop
@@ -22,13 +23,13 @@ _Answer = TypeVar("_Answer")
 
 
 def new_run_id(clock: Clock) -> str:
-    """A name that no other run has; names sort as the runs began."""
+    """Make a unique name for a run. Names sort by the time the runs began."""
     return f"{clock.now():%Y%m%dT%H%M%S}-{uuid4().hex[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """A run while it lasts."""
+    """A run of one pipeline while it lasts."""
 
     services: Services
     spec: PipelineSpec
@@ -42,7 +43,7 @@ class RunContext:
         return Backoff.of(self.spec.retry)
 
     def as_bug(self, unforeseen: Exception) -> Bug:
-        """A failure nobody foresaw, with its traceback in a file beside the journal."""
+        """Turn an unexpected exception into an error, with its traceback in a file beside the journal."""
         log = self.journal.path.with_suffix(".bug.log")
         try:
             with log.open("a", encoding="utf-8") as file:
@@ -51,12 +52,19 @@ class RunContext:
             return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen))
         return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen), log=str(log))
 
-    def with_retries(self, what: str, call: Callable[[], _Answer]) -> _Answer:
-        """What the call returns, tried again as often as the manifest allows; each further try is in the journal."""
+    def count_open(self) -> int:
+        """Count the chunks that are left to read, for whichever worker. Raises CatalogError."""
+        found = self.services.catalog.progress(self.spec.id)
+        return sum(one.pending + one.waiting + one.running for one in found)
 
-        def told(error: HakiriError, wait: float) -> None:
+    def with_retries(self, what: str, call: Callable[[], _Answer]) -> _Answer:
+        """Call until it succeeds, as often as the manifest allows, and record each retry. Raises the last error."""
+
+        def on_retry(error: HakiriError, wait: float) -> None:
             self.journal.record(
-                EventKind.RETRYING, what=what, code=error.code, message=error.message(), retry_in_seconds=round(wait, 3)
+                Retrying(what=what, code=error.code, message=error.message(), retry_in_seconds=round(wait, 3))
             )
 
-        return call_with_retries(call, backoff=self.backoff, clock=self.services.clock, stop=self.stop, told=told)
+        return call_with_retries(
+            call, backoff=self.backoff, clock=self.services.clock, stop=self.stop, on_retry=on_retry
+        )

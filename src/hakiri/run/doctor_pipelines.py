@@ -9,8 +9,8 @@ from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.schema_changes import refusal, schema_changes
 from hakiri.run.doctor import Seen
 from hakiri.run.errors import LastRunFailed
-from hakiri.run.pipeline import chunks_failed
 from hakiri.run.plan import Planned
+from hakiri.run.stages.conclude import chunks_failed
 
 
 def look_at_plan(planned: Planned) -> Seen:

@@ -1,4 +1,4 @@
-"""Chunks are claimed as slots come free, read one Spark task each, and completed under their own fence (G2, G3)."""
+"""Claim chunks as slots come free, read each in a Spark task, and complete it under its own fence (G2, G3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from time import monotonic
 
 from hakiri.catalog.errors import LeaseLost
 from hakiri.engine.task import call_on_executor
@@ -15,7 +14,7 @@ from hakiri.extract.changes.feed import feed_of
 from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.transform.reshape import Reshape
-from hakiri.model.chunk import ChunkKey, ChunkStatus, Failure, FailureKind, Lease
+from hakiri.model.chunk import ChunkKey, Failure, FailureKind, Lease
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.errors import NotWritable, SessionLost
 from hakiri.model.table import TableSchema
@@ -25,8 +24,9 @@ from hakiri.plan.reading import from_json
 from hakiri.run.budget import Quota
 from hakiri.run.context import RunContext
 from hakiri.run.errors import TableUnlisted, TaskStopped
+from hakiri.run.events import Stopping
 from hakiri.run.extraction import Extraction, Staged
-from hakiri.run.journal import EventKind
+from hakiri.run.observe import ObservedChunk
 from hakiri.run.retry import failure_of
 from hakiri.run.stop import StopSign
 from hakiri.spec.pipeline import TableSpec
@@ -39,22 +39,22 @@ _GRACE_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What chunks are read from: a connector, and its tables as it describes them."""
+    """What chunks are read from: a connector, and the schemas of its tables."""
 
     connector: Connector
     schemas: Mapping[str, TableSchema]
     reshapes: Mapping[str, Reshape]
     """The transforms by table."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The primary keys by table, as their rows land."""
+    """The primary keys by table, of the rows as they land."""
 
 
 OnStaged = Callable[[ChunkKey, int], None]
-"""Hears of each chunk that was staged and of its bytes; any thread may call."""
+"""Called with each chunk that was staged and its bytes, by any thread."""
 
 
 class ChunkExtractor:
-    """The chunks of one pipeline, seen through from claim to completion by this process."""
+    """Reads chunks of one pipeline in this process, from claim to completion."""
 
     def __init__(self, context: RunContext, source: Source, knobs: Knobs, *, quota: Quota, on_staged: OnStaged) -> None:
         services = context.services
@@ -67,23 +67,23 @@ class ChunkExtractor:
         self._running: dict[Future[Staged | None], Lease] = {}
         self._failures: Counter[ChunkKey] = Counter()
         self.won: dict[ChunkKey, int] = {}
-        """The attempts that completed a chunk, by their numbers."""
+        """The numbers of the attempts that completed a chunk."""
         self.notes: list[str] = []
-        """What is to be known of how chunks were read."""
+        """Remarks on how chunks were read."""
         self.rows_read = 0
         self.bytes = 0
         self.gone: set[str] = set()
-        """Tables of which something that was planned was no longer there."""
+        """Tables for which something that was planned was missing at the source."""
         self.left_running = False
         """Whether a task did not end when it was asked to."""
         self.is_tick_over = False
         """Whether more chunks are left than the tick may have."""
 
-    def carry_out(self) -> None:
-        """Return when nobody has a chunk left to work on, when the tick is over, or when a stop was asked for.
+    def run(self) -> None:
+        """Read chunks until no worker has one left, the tick is over, or a stop is asked for.
 
-        Raises EngineError before the first claim where no Spark can be had, SessionLost where it is lost later,
-        NotWritable where the staged files or the journal have no room, and CatalogError.
+        Raises EngineError before the first claim if Spark cannot be started, SessionLost if it is lost later,
+        NotWritable if there is no room for staged files or the journal, and CatalogError.
         """
         if self._context.stop.is_asked or self._is_exhausted():
             return
@@ -102,13 +102,13 @@ class ChunkExtractor:
                     self.is_tick_over = True
                     return
                 self._wait(poll)
-            self._context.journal.record(EventKind.STOPPING, reason="it was asked to")
+            self._context.journal.record(Stopping(reason="it was asked to"))
         finally:
             self._wind_down()
             pool.shutdown(wait=False)
 
     def _dispatch(self, pool: ThreadPoolExecutor) -> bool:
-        """Claim what fits and start it; whether there was anything."""
+        """Claim as many chunks as there are free slots and start them. Returns whether there were any."""
         room = self._quota.left(self._slots - len(self._running))
         if room <= 0:
             return False
@@ -117,7 +117,7 @@ class ChunkExtractor:
         self._quota.spend(len(leases))
         for lease in leases:
             passing(Boundary.CLAIMED)
-            self._running[pool.submit(self._conduct, lease)] = lease
+            self._running[pool.submit(self._read_chunk, lease)] = lease
         return bool(leases)
 
     def _claim(self, room: int) -> tuple[Lease, ...]:
@@ -131,7 +131,7 @@ class ChunkExtractor:
         )
 
     def _is_exhausted(self) -> bool:
-        """Whether no chunk of the pipeline is left to be worked on, by anybody."""
+        """Whether no worker has a chunk of the pipeline left to read."""
         catalog, pipeline = self._context.services.catalog, self._context.spec.id
         found = self._context.with_retries("progress", lambda: catalog.progress(pipeline))
         if any(one.running for one in found):
@@ -139,7 +139,7 @@ class ChunkExtractor:
         return not any(one.pending + one.waiting + one.running for one in found)
 
     def _wait(self, poll: float) -> None:
-        """Until a chunk is done, a stop is asked for, or there may be something to claim again."""
+        """Wait until a chunk is done, a stop is asked for, or it is time to look for chunks again."""
         if not self._running:
             self._context.stop.wait(poll, self._context.services.clock)
             return
@@ -153,32 +153,34 @@ class ChunkExtractor:
             self.rows_read += staged.tally.read
             self.bytes += staged.seal.bytes
 
-    def _conduct(self, lease: Lease) -> Staged | None:
-        """See one chunk through, in a slot of its own; None where it came to nothing.
+    def _read_chunk(self, lease: Lease) -> Staged | None:
+        """Read and complete one chunk. Returns None where it failed or was lost, which is recorded.
 
-        Raises what is wrong with the whole run: SessionLost or NotWritable.
+        Raises SessionLost and NotWritable, which end the whole run.
         """
-        started = monotonic()
+        chunk = self._observed(lease)
         try:
-            self._record(EventKind.CHUNK_CLAIMED, lease)
+            chunk.claimed()
             staged = call_on_executor(self._context.services.spark(), self._extraction(lease))
             self._context.with_retries("complete", lambda: self._context.services.catalog.complete(lease, staged.seal))
             self.won[lease.chunk.key] = lease.attempt
             passing(Boundary.COMPLETED)
         except LeaseLost:
-            self._record(EventKind.CHUNK_LOST, lease)
+            chunk.lost()
         except HakiriError as error:
             self._fail(lease, error)
-        except Exception as unforeseen:  # noqa: BLE001 one chunk's bug is not the others'
+        except Exception as unforeseen:  # noqa: BLE001 a bug in one chunk must not stop the others
             self._fail(lease, self._context.as_bug(unforeseen))
         else:
-            self._report(lease, staged, monotonic() - started)
+            chunk.staged(staged)
+            key = lease.chunk.key
+            self.notes += [f"chunk {key.chunk} of `{key.table}`: {note}" for note in staged.notes]
             if staged.seal.is_gone:
                 self.gone.add(lease.chunk.key.table)
             self._on_staged(lease.chunk.key, staged.seal.bytes)
             return staged
         finally:
-            self._context.heartbeat.let_go(lease)
+            self._context.heartbeat.drop(lease)
         return None
 
     def _extraction(self, lease: Lease) -> Extraction:
@@ -210,38 +212,31 @@ class ChunkExtractor:
         if is_stopping or isinstance(error, TaskStopped):
             self._give_back(lease, "the run was stopped")
             return
-        if isinstance(error, SessionLost | NotWritable):  # not the chunk's fault, so it costs the chunk no attempt
+        if isinstance(error, SessionLost | NotWritable):  # the chunk has not failed, so it costs no attempt
             self._give_back(lease, error.message())
             raise error
-        # Attempts that were cut off say nothing of the source, so they make no wait longer.
+        # Attempts that were cut off are no sign of a failing source, so they do not make the wait longer.
         self._failures[lease.chunk.key] += 1
         failure = failure_of(error, self._context.backoff, self._failures[lease.chunk.key])
         catalog = self._context.services.catalog
         try:
             status = self._context.with_retries("fail", lambda: catalog.fail(lease, failure))
         except LeaseLost:
-            self._record(EventKind.CHUNK_LOST, lease)
+            self._observed(lease).lost()
             return
-        self._record(
-            EventKind.CHUNK_FAILED,
-            lease,
-            status=status.value,
-            code=error.code,
-            message=error.message(),
-            retry_in_seconds=round(failure.retry_after_seconds, 3) if status is ChunkStatus.WAITING else None,
-        )
+        self._observed(lease).failed(error, status, failure.retry_after_seconds)
 
     def _give_back(self, lease: Lease, reason: str) -> None:
         released = Failure(FailureKind.RELEASED, message=reason)
         try:
             self._context.with_retries("release", lambda: self._context.services.catalog.fail(lease, released))
         except LeaseLost:
-            self._record(EventKind.CHUNK_LOST, lease)
+            self._observed(lease).lost()
             return
-        self._record(EventKind.CHUNK_RELEASED, lease, reason=reason)
+        self._observed(lease).released(reason)
 
     def _wind_down(self) -> None:
-        """Let running tasks notice the sign; what has not ended by then is given back, and its late result refused."""
+        """Ask running tasks to stop. Chunks of those that do not in time are given back, and late results refused."""
         if not self._running:
             return
         signs = [self._sign(table) for table in self._tables.values()]
@@ -253,7 +248,7 @@ class ChunkExtractor:
                 self._count(future.result())
         self.left_running = bool(late)
         for future in late:
-            self._context.heartbeat.let_go(self._running[future])
+            self._context.heartbeat.drop(self._running[future])
             self._give_back(self._running[future], "the run was stopped")
         for sign in signs:
             sign.take_down()
@@ -261,31 +256,12 @@ class ChunkExtractor:
     def _sign(self, table: TableSpec) -> StopSign:
         return StopSign(self._context.services.place(self._context.spec, table).files, self._context.run)
 
-    def _report(self, lease: Lease, staged: Staged, seconds: float) -> None:
-        for note in staged.notes:
-            self.notes.append(f"chunk {lease.chunk.key.chunk} of `{lease.chunk.key.table}`: {note}")
-            self._record(EventKind.CHUNK_NOTED, lease, message=note)
-        tally = staged.tally
-        self._record(
-            EventKind.CHUNK_STAGED,
-            lease,
-            read=tally.read,
-            rows=tally.staged,
-            quarantined=tally.quarantined,
-            filtered=tally.filtered,
-            merged=tally.merged,
-            added=tally.added,
-            bytes=staged.seal.bytes,
-            seconds=round(seconds, 3),
-        )
-
-    def _record(self, kind: EventKind, lease: Lease, **facts: str | int | float | None) -> None:
-        key = lease.chunk.key
-        self._context.journal.record(kind, table=key.table, chunk=key.chunk, attempt=lease.attempt, **facts)
+    def _observed(self, lease: Lease) -> ObservedChunk:
+        return ObservedChunk(self._context.journal, lease.chunk.key, lease.attempt)
 
 
 def release_dead_leases(context: RunContext) -> None:
-    """Chunks held by a process of this machine that has ended are free again, without waiting for their term."""
+    """Release chunks that ended processes of this machine hold, before their leases run out. Raises CatalogError."""
     services = context.services
     for state in services.catalog.leases(context.spec.id):
         lease = state.lease()
@@ -294,11 +270,5 @@ def release_dead_leases(context: RunContext) -> None:
         try:
             services.catalog.fail(lease, Failure(FailureKind.RELEASED, message="its worker has ended"))
         except LeaseLost:
-            continue  # a neighbour was faster
-        context.journal.record(
-            EventKind.CHUNK_RELEASED,
-            table=lease.chunk.key.table,
-            chunk=lease.chunk.key.chunk,
-            attempt=lease.attempt,
-            reason="its worker has ended",
-        )
+            continue  # another worker was faster
+        ObservedChunk(context.journal, lease.chunk.key, lease.attempt).released("its worker has ended")

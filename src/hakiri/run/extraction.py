@@ -1,4 +1,4 @@
-"""What happens to one chunk on an executor: read, judged, staged and sealed, in one call that pickles (G3)."""
+"""Read, check, stage and seal one chunk on an executor, in one call that pickles (G3)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """What an attempt left behind, as its task reports it."""
+    """What an attempt has staged."""
 
     seal: Seal
     tally: Tally
@@ -42,7 +42,7 @@ class Staged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """One attempt at one chunk: everything its task has to know."""
+    """One attempt at one chunk, with everything its task needs."""
 
     connector: Connector
     read: ChunkRead
@@ -83,16 +83,16 @@ class Extraction:
         return Staged(sealed, extracted.tally, extracted.broken, extracted.notes)
 
     def _extract(self, writer: AttemptWriter) -> tuple[Extracted, bool]:
-        """What became of the rows, and whether there was nothing left of what was planned."""
+        """Extract the rows. Returns also whether the planned file is gone, so that there was nothing to read."""
         try:
-            return self._conduct(self.connector, writer), False
+            return self._extract_rows(self.connector, writer), False
         except SourceMoved:
             is_untouched = not (writer.staged_rows or writer.set_aside_rows)
             if not (isinstance(self.read.span, OneFile) and is_untouched):
                 raise
-            # This version of the file is not there, so there is nothing of it to read. Whatever comes to be there, this
-            # version again included, a later round reads; what a landed generation brought of it is left out then.
-            return self._conduct(None, writer), True
+            # This version of the file is gone, so there is nothing to read. A later round reads what is there then, and
+            # leaves out rows that have landed, even if it is this version again.
+            return self._extract_rows(None, writer), True
 
     @property
     def _provenance(self) -> Provenance:
@@ -105,11 +105,11 @@ class Extraction:
             ingested_at=self.ingested_at,
         )
 
-    def _conduct(self, connector: Connector | None, writer: AttemptWriter) -> Extracted:
+    def _extract_rows(self, connector: Connector | None, writer: AttemptWriter) -> Extracted:
         return extract_chunk(
             connector,
             self.read,
-            Heeding(writer, _Lookout(self.sign, self.attempt.chunk.chunk)),
+            Heeding(writer, _StopCheck(self.sign, self.attempt.chunk.chunk)),
             provenance=self._provenance,
             rules=self.rules,
             reshape=self.reshape,
@@ -122,8 +122,8 @@ def _cursor(extracted: Extracted) -> str:
     return "" if extracted.cursor_high is None else to_text(StoredCursor(extracted.cursor_high))
 
 
-class _Lookout:
-    """Looks for the stop sign, every now and then."""
+class _StopCheck:
+    """Raises TaskStopped once the run is being stopped; looks for the sign at most once a second."""
 
     def __init__(self, sign: StopSign, chunk: str) -> None:
         self._sign = sign

@@ -1,4 +1,4 @@
-"""A lease is prolonged for as long as its chunk is worked on, so only a dead worker loses one (G2)."""
+"""Renew the leases of chunks while they are read, so that only a dead worker loses one (G2)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hakiri.model.chunk import ChunkKey, Lease
 
 _BEATS_PER_TERM = 3
 _HURRIED_BEATS_PER_TERM = 30
-"""While the catalog does not answer: the first moment it does is the one to renew in."""
+"""While the catalog does not answer, so that leases are renewed as soon as it does."""
 _log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Renews every lease it is given, all in one call, a few times in each term."""
+    """Renews the leases it is given, all in one call, a few times in each term."""
 
     def __init__(self, catalog: Catalog, *, lease_seconds: float) -> None:
         self._catalog = catalog
@@ -37,18 +37,18 @@ class Heartbeat:
         self._thread.join()
 
     def keep(self, leases: Iterable[Lease]) -> None:
-        """Renew these from now on."""
+        """Start to renew these leases."""
         with self._lock:
             self._held.update({lease.chunk.key: lease for lease in leases})
 
-    def let_go(self, lease: Lease) -> None:
-        """Renew this one no longer. A repeat changes nothing."""
+    def drop(self, lease: Lease) -> None:
+        """Stop renewing this lease. A repeat changes nothing."""
         with self._lock:
             if self._held.get(lease.chunk.key) == lease:
                 del self._held[lease.chunk.key]
 
     def beat(self) -> None:
-        """Renew everything that is held; what is found lost is renewed no more."""
+        """Renew all leases, and drop those that are lost. Raises CatalogError."""
         with self._lock:
             held = tuple(self._held.values())
         if not held:
@@ -56,7 +56,7 @@ class Heartbeat:
         kept = {lease.chunk.key for lease in self._catalog.renew(held, lease_seconds=self._lease_seconds)}
         for lease in held:
             if lease.chunk.key not in kept:
-                self.let_go(lease)
+                self.drop(lease)
 
     def _beat(self) -> None:
         beats = _BEATS_PER_TERM
@@ -64,7 +64,6 @@ class Heartbeat:
             try:
                 self.beat()
                 beats = _BEATS_PER_TERM
-            except Exception:  # noqa: BLE001 whatever it is
-                # A lease that is lost says so later; but a heart that stops would lose them all.
+            except Exception:  # noqa: BLE001 a thread that ends would lose every lease; one that is lost is found later
                 _log.exception("leases could not be renewed")
                 beats = _HURRIED_BEATS_PER_TERM

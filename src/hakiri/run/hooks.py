@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from time import monotonic
+from typing import Any
 
 from hakiri.catalog.errors import CursorMoved
 from hakiri.errors import HakiriError
@@ -15,7 +16,7 @@ from hakiri.model.errors import SessionLost
 from hakiri.model.hook import HookCall
 from hakiri.model.ledger import Cursor, Landing, LandingStatus
 from hakiri.run.context import RunContext
-from hakiri.run.journal import EventKind, Fact
+from hakiri.run.events import HookCalled, HookFailed
 from hakiri.spec.hook import Hook, RefreshHook, SqlHook
 from hakiri.spec.pipeline import TableSpec
 
@@ -97,7 +98,7 @@ class TableHooks:
             version=landing.version,
             build=address_of(build) if build else None,
         )
-        told: dict[str, Fact] = {"table": self._key.table, "hook": call.hook, "number": call.number}
+        facts: dict[str, Any] = {"table": self._key.table, "hook": call.hook, "number": call.number}
         started, perform = monotonic(), context.services.hooks.perform
         try:
             context.with_retries(
@@ -105,11 +106,9 @@ class TableHooks:
                 lambda: perform(hooks[index], call, target, earlier=hooks[:index]),
             )
         except HakiriError as error:
-            context.journal.record(EventKind.HOOK_FAILED, **told, code=error.code, message=error.message())
+            context.journal.record(HookFailed(**facts, code=error.code, message=error.message()))
             raise
-        context.journal.record(
-            EventKind.HOOK_CALLED, **told, type=hooks[index].type, seconds=round(monotonic() - started, 3)
-        )
+        context.journal.record(HookCalled(**facts, type=hooks[index].type, seconds=round(monotonic() - started, 3)))
         passing(Boundary.HOOK_CALLED)
         context.with_retries("note of a hook", lambda: self._note(call.hook, "", landing.number))
         passing(Boundary.HOOK_NOTED)

@@ -1,13 +1,12 @@
-"""What happened in a run, and when, is on the disk before anything that follows from it (one JSON object a line)."""
+"""Write what happens in a run to its journal, one JSON object a line, before the run goes on."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -18,57 +17,33 @@ from hakiri.model.clock import Clock
 from hakiri.model.durable import sync, sync_above
 from hakiri.model.errors import NotWritable
 from hakiri.model.timestamps import from_text, to_text
+from hakiri.run.events import Body, body_of, facts_of
 
-Fact = str | int | float | bool | None
-"""What an event tells; never a value of a row, never a secret."""
-
-
-class EventKind(StrEnum):
-    """Everything that can happen in a run, with the facts each brings."""
-
-    RUN_STARTED = "run_started"  # node
-    PLANNED = "planned"  # table, new, open, rows (about how many are lacking; None: not known)
-    PHASE_MOVED = "phase_moved"  # before, after
-    CHUNK_CLAIMED = "chunk_claimed"  # table, chunk, attempt
-    CHUNK_STAGED = "chunk_staged"  # table, chunk, attempt, read, rows, the rest of Tally, bytes, seconds
-    CHUNK_NOTED = "chunk_noted"  # table, chunk, attempt, message: something about how it was read
-    CHUNK_FAILED = "chunk_failed"  # table, chunk, attempt, status (waiting or failed), code, message, retry_in_seconds
-    CHUNK_RELEASED = "chunk_released"  # table, chunk, attempt, reason: given back unharmed
-    CHUNK_LOST = "chunk_lost"  # table, chunk, attempt: another worker has it
-    LANDING_RESERVED = "landing_reserved"  # table, number, chunks
-    LANDED = "landed"  # table, number, version, outcome, chunks, rows, the rest of Tally, seconds
-    CURSOR_MOVED = "cursor_moved"  # table, landing
-    HOOK_CALLED = "hook_called"  # table, hook, number, type, seconds
-    HOOK_FAILED = "hook_failed"  # table, hook, number, code, message
-    TABLE_FAILED = "table_failed"  # table, code, message: what was staged waits for a later run
-    VIEW_CHANGED = "view_changed"  # view, change (create, replace or drop)
-    VIEW_FAILED = "view_failed"  # view, code, message: it stays as it was
-    RETRYING = "retrying"  # what, code, message, retry_in_seconds
-    STOPPING = "stopping"  # reason
-    RUN_ENDED = "run_ended"  # status, rows, bytes, error
+VERSION = 2
+"""Of a line. Lines of version 1 carry none; a newer version is not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened."""
+    """What happened in a run, and when."""
 
     at: datetime
     run: str
     pipeline: str
-    kind: EventKind
-    facts: Mapping[str, Fact] = field(default_factory=dict)
+    body: Body
 
 
 Listener = Callable[[Event], None]
+"""Called with every event once it is on the disk, by any thread."""
 
 
 class Journal:
-    """The journal of one run of one pipeline, open for as long as the run lasts."""
+    """The journal of one run, open for as long as the run lasts."""
 
     def __init__(
         self, folder: Path, *, run: str, pipeline: str, clock: Clock, listener: Listener | None = None
     ) -> None:
-        """Begin the journal. NotWritable where its folder does not take it."""
+        """Create the journal. Raises NotWritable where the folder cannot be written to."""
         self.path = journal_path(folder, run)
         self._run = run
         self._pipeline = pipeline
@@ -89,9 +64,9 @@ class Journal:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
 
-    def record(self, kind: EventKind, **facts: Fact) -> None:
-        """Write the event down durably, then tell the listener. Any thread may call."""
-        event = Event(self._clock.now(), self._run, self._pipeline, kind, facts)
+    def record(self, body: Body) -> None:
+        """Write the event to the disk, then pass it to the listener. Any thread may call. Raises NotWritable."""
+        event = Event(self._clock.now(), self._run, self._pipeline, body)
         with self._lock:
             try:
                 self._file.write(f"{to_line(event)}\n".encode())
@@ -103,31 +78,31 @@ class Journal:
 
 
 def journal_path(folder: Path, run: str) -> Path:
-    """Where the journal of a run lies."""
+    """Return the path of a run's journal."""
     return folder / f"{run}.jsonl"
 
 
 def read_journal(path: Path) -> tuple[Event, ...]:
-    """Every event of a run, in order. FileNotFoundError where there is no journal.
+    """Read the events of a run, in order. Raises FileNotFoundError where there is no journal.
 
-    A last line that a crash cut off is left out; lines of a newer release are, too.
+    Leaves out a last line that a crash cut off, and lines of a newer release.
     """
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     return tuple(event for line in lines if (event := from_line(line)))
 
 
 def to_line(event: Event) -> str:
-    """The event as JSON, without the newline."""
-    told = {"at": to_text(event.at), "run": event.run, "pipeline": event.pipeline, "event": event.kind.value}
-    return json.dumps(masked({**told, **event.facts}), ensure_ascii=False)
+    """Write the event as JSON, without the newline."""
+    head = {"v": VERSION, "at": to_text(event.at), "run": event.run, "pipeline": event.pipeline}
+    return json.dumps(masked({**head, "event": event.body.kind, **facts_of(event.body)}), ensure_ascii=False)
 
 
 def from_line(line: str) -> Event | None:
-    """The event that `to_line` wrote; None for any other text."""
+    """Read an event that `to_line` wrote, in this release or an older one; None for any other text."""
     try:
         plain: Any = json.loads(line)
-        names = ("at", "run", "pipeline", "event")
-        at, run, pipeline, kind = (plain.pop(name) for name in names)
-        return Event(from_text(at), run, pipeline, EventKind(kind), plain)
+        if plain.get("v", 1) > VERSION:
+            return None
+        return Event(from_text(plain["at"]), plain["run"], plain["pipeline"], body_of(plain["event"], plain))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -1,4 +1,4 @@
-"""Tables receive rows while others are still being read, and a table that cannot holds none of the others up."""
+"""Land a pipeline's tables one at a time, while others are read; a table that fails stops none of the others."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from hakiri.errors import HakiriError
 from hakiri.model.chunk import ChunkKey
 from hakiri.model.errors import SessionLost
 from hakiri.run.context import RunContext
-from hakiri.run.journal import EventKind, Journal
+from hakiri.run.events import TableFailed
+from hakiri.run.journal import Journal
 from hakiri.run.land_table import TableLander, TableLanding
 
 
 class PipelineLander:
-    """The landings of a pipeline's tables, beside its work, one at a time."""
+    """Lands the tables of a pipeline beside its reading. Every landing goes through here."""
 
     def __init__(self, context: RunContext, landers: Mapping[str, TableLander]) -> None:
         self._context = context
@@ -40,13 +41,13 @@ class PipelineLander:
 
     @property
     def has_reread(self) -> bool:
-        """Whether chunks were sent back to be read again, so that there is more to do."""
+        """Whether chunks have to be read again before they can land."""
         return any(lander.has_reread for lander in self._landers.values())
 
-    def hear(self, chunk: ChunkKey, size: int) -> None:
-        """Note a chunk that was staged, and land its table once enough is. Any thread may call."""
+    def note_staged(self, chunk: ChunkKey, size: int) -> None:
+        """Note a staged chunk, and start landing its table once enough is staged. Any thread may call."""
         if chunk.table not in self._landers:
-            return  # its table takes nothing for now
+            return  # its table is refused in this run
         with self._lock:
             self._fresh[chunk.table].add(chunk)
             self._bytes[chunk.table] += size
@@ -56,7 +57,7 @@ class PipelineLander:
             self._queued.append(self._pool.submit(self._land, chunk.table, is_last=False))
 
     def finish(self) -> None:
-        """Land whatever is staged, unless a stop was asked for: then it waits for the next run. Raises SessionLost."""
+        """Land everything that is staged; after a stop it is left to the next run. Raises SessionLost."""
         for future in self._queued:
             future.result()
         for table in self._landers:
@@ -71,10 +72,10 @@ class PipelineLander:
         try:
             self.done += self._landers[table].land(is_last=is_last, fresh=fresh)
         except SessionLost:
-            raise  # no table can land any more, and none of them is to blame
+            raise  # no table can land any more
         except HakiriError as error:
             self._refuse(table, error)
-        except Exception as unforeseen:  # noqa: BLE001 one table's bug is not the others'
+        except Exception as unforeseen:  # noqa: BLE001 a bug in one table must not stop the others
             self._refuse(table, self._context.as_bug(unforeseen))
         self._landers[table].hooks.after()
 
@@ -85,5 +86,5 @@ class PipelineLander:
 
 
 def record_table_failed(journal: Journal, table: str, error: HakiriError) -> None:
-    """Write down that a table takes nothing in this run, and why."""
-    journal.record(EventKind.TABLE_FAILED, table=table, code=error.code, message=error.message())
+    """Record that nothing more lands in a table in this run, and why."""
+    journal.record(TableFailed(table=table, code=error.code, message=error.message()))

@@ -29,11 +29,12 @@ from hakiri.plan.modes import REPLACING
 from hakiri.plan.overlap import overlapping
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, cursor_after
+from hakiri.run import events
 from hakiri.run.context import RunContext
 from hakiri.run.facts import history_of, landed_chunks
 from hakiri.run.hooks import TableHooks
-from hakiri.run.journal import EventKind
 from hakiri.run.land_options import LandOptions
+from hakiri.run.observe import ObservedChunk
 from hakiri.run.schema_history import SchemaDecision, last_schema_decision
 from hakiri.spec.load import LoadMode, NullKeyPolicy
 from hakiri.spec.pipeline import SchemaPolicy, TableSpec
@@ -147,10 +148,7 @@ class TableLander:
                 continue
             passing(Boundary.LANDING_RESERVED)
             self._context.journal.record(
-                EventKind.LANDING_RESERVED,
-                table=self._key.table,
-                number=landing.number,
-                chunks=len(landing.chunks),
+                events.LandingReserved(table=self._key.table, number=landing.number, chunks=len(landing.chunks))
             )
             return landing
 
@@ -274,13 +272,7 @@ class TableLander:
         self._catalog.rewind(self._key, Window(), reason, statuses=[ChunkStatus.DONE], only=chunks)
         self.has_reread = True
         for key in chunks:
-            self._context.journal.record(
-                EventKind.CHUNK_RELEASED,
-                table=key.table,
-                chunk=key.chunk,
-                attempt=states[key].attempt,
-                reason=reason,
-            )
+            ObservedChunk(self._context.journal, key, states[key].attempt).released(reason)
 
     def _is_damaged(self, state: ChunkState) -> bool:
         try:
@@ -384,24 +376,25 @@ class TableLander:
             self._catalog.advance_cursor(self._key, landing.cursor, landing=landing.number)
         except CursorMoved:
             return  # a later landing has moved it on
-        self._context.journal.record(EventKind.CURSOR_MOVED, table=self._key.table, landing=landing.number)
+        self._context.journal.record(events.CursorMoved(table=self._key.table, landing=landing.number))
 
     def _tell(self, landing: Landing, landed: Landed, seconds: float) -> None:
         self._context.journal.record(
-            EventKind.LANDED,
-            table=self._key.table,
-            number=landing.number,
-            version=landed.version,
-            outcome=landed.outcome.value,
-            chunks=len(landing.chunks),
-            rows=landed.tally.staged,
-            deduplicated=landed.tally.deduplicated,
-            quarantined=landed.tally.quarantined,
-            filtered=landed.tally.filtered,
-            merged=landed.tally.merged,
-            added=landed.tally.added,
-            unmarked=landed.unmarked,
-            seconds=round(seconds, 3),
+            events.Landed(
+                table=self._key.table,
+                number=landing.number,
+                version=landed.version,
+                outcome=landed.outcome.value,
+                chunks=len(landing.chunks),
+                rows=landed.tally.staged,
+                deduplicated=landed.tally.deduplicated,
+                quarantined=landed.tally.quarantined,
+                filtered=landed.tally.filtered,
+                merged=landed.tally.merged,
+                added=landed.tally.added,
+                unmarked=landed.unmarked,
+                seconds=round(seconds, 3),
+            )
         )
 
 

@@ -1,4 +1,4 @@
-"""How far a run is, how fast, and how long it will take yet, told from its events alone."""
+"""Compute from a run's events how far it is, how fast, and how long it will take."""
 
 from __future__ import annotations
 
@@ -7,14 +7,29 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hakiri.run.journal import Event, EventKind
+from hakiri.run.events import (
+    ChunkClaimed,
+    ChunkEvent,
+    ChunkFailed,
+    ChunkLost,
+    ChunkReleased,
+    ChunkStaged,
+    Landed,
+    LandingReserved,
+    Planned,
+    Retrying,
+    RunEnded,
+    RunStarted,
+    Stopping,
+)
+from hakiri.run.journal import Event
 
 WINDOW = timedelta(seconds=30)
-"""What counts as recent; longer where single chunks take longer than that."""
+"""How far back speed is measured; longer where single chunks take longer than that."""
 
 
 class Activity(StrEnum):
-    """What a run is at."""
+    """What a run is doing."""
 
     STARTING = "starting"
     PLANNING = "planning"
@@ -45,13 +60,13 @@ class TableProgress:
 
     @property
     def done(self) -> int:
-        """Chunks that an earlier run staged are done when this one has landed them."""
+        """Count chunks that this run staged, or landed where an earlier run staged them."""
         return min(self.total, max(self.staged, self.landed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunProgress:
-    """What is known of one run after some of its events."""
+    """The progress of one run after some of its events."""
 
     run: str = ""
     pipeline: str = ""
@@ -81,62 +96,62 @@ class RunProgress:
         return self.total - self.done
 
     def after(self, event: Event) -> RunProgress:
-        """What is known with one more event."""
+        """Return the progress after one more event."""
         after = self._after(event)
         is_stopping = self.doing is Activity.STOPPING and after.doing is not Activity.ENDED
         return replace(after, doing=Activity.STOPPING) if is_stopping else after
 
     def _after(self, event: Event) -> RunProgress:
         known = replace(self, run=event.run, pipeline=event.pipeline, started_at=self.started_at or event.at)
-        table, chunk = _text(event, "table"), (_text(event, "table"), _text(event, "chunk"))
-        match event.kind:
-            case EventKind.RUN_STARTED:
+        match event.body:
+            case RunStarted():
                 return replace(known, doing=Activity.PLANNING)
-            case EventKind.PLANNED:
-                return _planned(known, table, max(_count(event, "open"), _count(event, "new")))
-            case EventKind.CHUNK_CLAIMED:
+            case Planned() as planned:
+                return _planned(known, planned.table, max(planned.open, planned.new))
+            case ChunkClaimed() as claimed:
                 began = known.working_since or event.at
-                return replace(known, doing=Activity.READING, running=known.running | {chunk}, working_since=began)
-            case EventKind.CHUNK_STAGED:
-                return replace(_staged(known, event, table), running=known.running - {chunk})
-            case EventKind.CHUNK_FAILED | EventKind.CHUNK_RELEASED:
-                return replace(known, running=known.running - {chunk})
-            case EventKind.CHUNK_LOST:
-                return replace(_fewer(known, table), running=known.running - {chunk})
-            case EventKind.LANDING_RESERVED:
+                running = known.running | {(claimed.table, claimed.chunk)}
+                return replace(known, doing=Activity.READING, running=running, working_since=began)
+            case ChunkStaged() as staged:
+                return _without(_staged(known, staged, event.at), staged)
+            case ChunkFailed() | ChunkReleased() as ended:
+                return _without(known, ended)
+            case ChunkLost() as lost:
+                return _without(_fewer(known, lost.table), lost)
+            case LandingReserved():
                 return replace(known, doing=Activity.LANDING)
-            case EventKind.LANDED:
-                return _landed(known, event, table)
-            case EventKind.RETRYING:
+            case Landed() as landed:
+                return _landed(known, landed)
+            case Retrying():
                 return replace(known, doing=Activity.WAITING)
-            case EventKind.STOPPING:
+            case Stopping():
                 return replace(known, doing=Activity.STOPPING)
-            case EventKind.RUN_ENDED:
-                return replace(known, doing=Activity.ENDED, outcome=_text(event, "status"), running=frozenset())
+            case RunEnded(status=status):
+                return replace(known, doing=Activity.ENDED, outcome=status, running=frozenset())
             case _:
                 return known
 
     def rows_per_second(self, now: datetime) -> float | None:
-        """Rows staged per second of late; None before the first chunk was."""
+        """Return how many rows were staged per second recently; None before the first chunk."""
         return self._per_second(now, sum(one.rows for one in self._recent(now)))
 
     def bytes_per_second(self, now: datetime) -> float | None:
-        """Bytes staged per second of late; None before the first chunk was."""
+        """Return how many bytes were staged per second recently; None before the first chunk."""
         return self._per_second(now, sum(one.bytes for one in self._recent(now)))
 
     def eta_seconds(self, now: datetime, *, left: int | None = None) -> float | None:
-        """How long so many more chunks take at the progress of late, all that are left by default.
+        """Estimate how long so many more chunks take at the recent speed; by default all that are left.
 
-        0 where none is left; None where nobody can tell.
+        0 where none is left, None where there is no speed to go by.
         """
         left = self.left if left is None else left
         if left <= 0:
             return 0.0
-        progress = self._per_second(now, len(self._recent(now)))
-        return left / progress if progress else None
+        speed = self._per_second(now, len(self._recent(now)))
+        return left / speed if speed else None
 
     def window(self) -> timedelta:
-        """Wide enough to hold two generations of chunks, however slow they are."""
+        """Return how far back speed is measured: long enough for two chunks in a row, however slow."""
         slowest = max((one.seconds for one in self.recent), default=0.0)
         return max(WINDOW, timedelta(seconds=2 * slowest))
 
@@ -152,7 +167,7 @@ class RunProgress:
 
 
 def progress_of(events: Iterable[Event]) -> RunProgress:
-    """What the events of one run tell, in their order."""
+    """Compute the progress of a run from its events, in their order."""
     progress = RunProgress()
     for event in events:
         progress = progress.after(event)
@@ -160,66 +175,54 @@ def progress_of(events: Iterable[Event]) -> RunProgress:
 
 
 def claimed_since(events: Iterable[Event], moment: datetime) -> int:
-    """How many chunks were claimed after this moment."""
-    return sum(event.kind is EventKind.CHUNK_CLAIMED and event.at > moment for event in events)
+    """Count the chunks that were claimed after this moment."""
+    return sum(isinstance(event.body, ChunkClaimed) and event.at > moment for event in events)
 
 
-_SHORTEST = 0.1  # two events of one instant give no speed
+_SHORTEST = 0.1  # seconds; two events at one moment give no speed
 
 
 def _planned(progress: RunProgress, table: str, chunks: int) -> RunProgress:
-    """A table may be planned again when a round has landed; what was done until then stays done."""
+    """Add chunks to a table's total. What was done before stays done: a table can be planned again after a landing."""
     before = progress.tables.get(table, TableProgress())
     after = TableProgress(before.done + chunks, before.done, before.done)
     return replace(progress, doing=Activity.PLANNING, tables={**progress.tables, table: after})
 
 
-def _staged(progress: RunProgress, event: Event, table: str) -> RunProgress:
-    before = progress.tables.get(table, TableProgress())
+def _without(progress: RunProgress, chunk: ChunkEvent) -> RunProgress:
+    """Return the progress once the chunk is no longer in flight."""
+    return replace(progress, running=progress.running - {(chunk.table, chunk.chunk)})
+
+
+def _staged(progress: RunProgress, chunk: ChunkStaged, at: datetime) -> RunProgress:
+    before = progress.tables.get(chunk.table, TableProgress())
     after = replace(before, staged=before.staged + 1, total=max(before.total, before.staged + 1))
-    rows, size = _count(event, "rows"), _count(event, "bytes")
-    staged = Staged(event.at, rows, size, _seconds(event))
-    kept = tuple(one for one in progress.recent if one.at > event.at - progress.window())
+    staged = Staged(at, chunk.rows, chunk.bytes, chunk.seconds or 0.0)
+    kept = tuple(one for one in progress.recent if one.at > at - progress.window())
     return replace(
         progress,
         doing=Activity.READING,
-        tables={**progress.tables, table: after},
-        rows=progress.rows + rows,
-        bytes=progress.bytes + size,
+        tables={**progress.tables, chunk.table: after},
+        rows=progress.rows + chunk.rows,
+        bytes=progress.bytes + chunk.bytes,
         recent=(*kept, staged),
     )
 
 
-def _landed(progress: RunProgress, event: Event, table: str) -> RunProgress:
-    before = progress.tables.get(table, TableProgress())
-    landed = before.landed + _count(event, "chunks")
+def _landed(progress: RunProgress, landing: Landed) -> RunProgress:
+    before = progress.tables.get(landing.table, TableProgress())
+    landed = before.landed + landing.chunks
     after = replace(before, landed=landed, total=max(before.total, landed))
     return replace(
         progress,
         doing=Activity.READING if progress.running else Activity.LANDING,
-        tables={**progress.tables, table: after},
+        tables={**progress.tables, landing.table: after},
     )
 
 
 def _fewer(progress: RunProgress, table: str) -> RunProgress:
-    """Another worker has the chunk, so it is not this run's to do any more."""
+    """Count one chunk less to do: another worker has it."""
     before = progress.tables.get(table, TableProgress())
     return replace(
         progress, tables={**progress.tables, table: replace(before, total=max(before.total - 1, before.done))}
     )
-
-
-def _text(event: Event, name: str) -> str:
-    value = event.facts.get(name)
-    return "" if value is None else str(value)
-
-
-def _count(event: Event, name: str) -> int:
-    """The number that an event tells; 0 where it tells none."""
-    value = event.facts.get(name)
-    return int(value) if isinstance(value, int | float) else 0
-
-
-def _seconds(event: Event) -> float:
-    value = event.facts.get("seconds")
-    return float(value) if isinstance(value, int | float) else 0.0

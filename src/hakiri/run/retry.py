@@ -17,12 +17,12 @@ from hakiri.spec.pipeline import RetrySpec
 
 _Answer = TypeVar("_Answer")
 OnRetry = Callable[[HakiriError, float], None]
-"""Hears of a failure and of the seconds until the next try."""
+"""Called with a failure and the seconds until the next try."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How with_retries a pipeline tries again: twice as long each time, up to a limit."""
+    """How long a pipeline waits before it tries again: twice as long each time, up to a limit."""
 
     max_attempts: int
     initial_seconds: float
@@ -49,7 +49,7 @@ class Backoff:
 
 
 def call_with_retries(
-    call: Callable[[], _Answer], *, backoff: Backoff, clock: Clock, stop: Stop, told: OnRetry
+    call: Callable[[], _Answer], *, backoff: Backoff, clock: Clock, stop: Stop, on_retry: OnRetry
 ) -> _Answer:
     """What the call returns, tried again while it fails with RETRY and attempts are left.
 
@@ -62,7 +62,7 @@ def call_with_retries(
             if error.recovery is not Recovery.RETRY or failures == backoff.max_attempts:
                 raise
             wait = backoff.seconds(failures, error)
-            told(error, wait)
+            on_retry(error, wait)
             if stop.wait(wait, clock):
                 raise
     raise AssertionError("a manifest allows one attempt at least")

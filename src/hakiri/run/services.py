@@ -1,4 +1,4 @@
-"""A run is given everything it works with, and names no adapter itself."""
+"""Everything a run works with. `hakiri.wiring` chooses the adapters; a run names none."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TablePlace:
-    """Where one table lands, and where its staged files lie until then."""
+    """Where a table lands, and where its staged files are."""
 
     target: Target
     root: str
-    """The folder that the paths of staged files start from; a path table's own root."""
+    """The folder that paths of staged files are relative to; for a table in a folder, the table's own."""
     files: Files
-    """What lies there."""
+    """Access to that folder."""
     quarantine: Target | None = None
-    """The table for rows set aside, where the manifest names one."""
+    """The table for quarantined rows, where the manifest names one."""
 
     def beside(self, spec: PipelineSpec, table: TableSpec) -> dict[str, Target]:
-        """What is kept beside the table for good, by name: rows set aside, and what a mirror remembers."""
+        """Return the helper tables by name: quarantined rows, and the tombstones of a mirror."""
         found = {spec.quarantine_name(table): quarantine_of(self.target, self.quarantine)}
         if feed_load(spec, table) is not None:
             found[f"{spec.landed_name(table)}_tombstones"] = tombstones_of(self.target)
@@ -45,26 +45,28 @@ class TablePlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What a run works with."""
+    """The adapters and limits of a run."""
 
     project: str
     node: Node
     clock: Clock
     catalog: Catalog
     connector: Callable[[PipelineSpec], Connector]
-    """The source of a pipeline. Raises UnresolvedReference, ConnectorUnusable or BadConfig."""
+    """Open the source of a pipeline. Raises UnresolvedReference, ConnectorUnusable or BadConfig."""
     place: Callable[[PipelineSpec, TableSpec], TablePlace]
     hooks: Hooks
     spark: Callable[[], SparkSession]
-    """The session, started when it is first asked for: a run with nothing to do starts none."""
+    """Return the Spark session, started by the first call: a run with nothing to do starts none."""
     transforms: Callable[[PipelineSpec], Mapping[str, Reshape]]
-    """The transforms of a pipeline by table. Raises ManifestError, QueryError and ReferenceUnfit."""
+    """Read the transforms of a pipeline, by table. Raises ManifestError, QueryError and ReferenceUnfit."""
+    close_engine: Callable[[], None] = lambda: None
+    """Stop the Spark session of this process, if it has one of its own, and with it whatever still runs there."""
     journals: Path
-    """The folder of the runs' journals."""
+    """The folder that journals are written to."""
     lease_seconds: float = LEASE_SECONDS
     max_parallel_chunks: int | None = None
-    """The cap on chunks in flight over all pipelines."""
+    """The most chunks that may be read at once, over all pipelines."""
     worth_bytes: int = 512 << 20
-    """As much staged as is worth a commit of its own while more is on its way."""
+    """How much must be staged for a landing while more is still being read."""
     slots: int | None = None
-    """How many tasks Spark runs at once, where that is known: no more chunks than that are held."""
+    """How many tasks Spark runs at once, where that is known: no more chunks than that are claimed."""

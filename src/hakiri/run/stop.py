@@ -1,4 +1,4 @@
-"""A run that is asked to stop does so between two steps, on the driver and on every executor."""
+"""Stop a run between two steps, on the driver and on every executor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOK_SECONDS = 0.1
 
 
 class Stop:
-    """Asked for once, by any thread; it cannot be taken back."""
+    """A request to stop, which any thread can make and none can take back."""
 
     def __init__(self) -> None:
         self._asked = Event()
@@ -34,7 +34,7 @@ class Stop:
         return self._asked.is_set()
 
     def wait(self, seconds: float, clock: Clock) -> bool:
-        """Return after this long, or as soon as a stop is asked for; whether it is."""
+        """Wait this long, or until a stop is asked for. Returns whether it is."""
         while seconds > 0 and not self.is_asked:
             step = min(seconds, _LOOK_SECONDS)
             clock.sleep(step)
@@ -44,9 +44,9 @@ class Stop:
 
 @contextmanager
 def interruptible(stop: Stop) -> Iterator[None]:
-    """The first Ctrl-C asks for a stop; the second ends the process at once, which is safe as any crash is.
+    """Turn the first Ctrl-C into a request to stop; the second ends the process at once, as safely as any crash.
 
-    Off the main thread nothing changes: signals are not ours to take there.
+    Changes nothing off the main thread, where signals cannot be handled.
     """
     if current_thread() is not main_thread():
         yield
@@ -68,7 +68,7 @@ def interruptible(stop: Stop) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class StopSign:
-    """A file that stands in a run's folder while the run is being stopped: what a task on another machine can see."""
+    """A file in a run's folder while the run is being stopped, which tasks on other machines can see."""
 
     files: Files
     run: str
@@ -82,7 +82,7 @@ class StopSign:
         return f"{RUNS}/{encode(self.run)}"
 
     def put_up(self) -> None:
-        """Make the sign visible to every task of the run, also to one that has only been sent."""
+        """Create the file. Tasks that start later see it, too."""
         with suppress(NotWritable, OSError):
             self.files.make_folder(self._folder)
         with suppress(NotWritable, OSError):
@@ -96,7 +96,7 @@ class StopSign:
         return True
 
     def take_down(self) -> None:
-        """Leave nothing behind. A repeat changes nothing."""
+        """Remove the file, and the folder if it is empty. A repeat changes nothing."""
         with suppress(NotWritable):
             self.files.remove(self.path)
             self.files.remove(self._folder)  # stays where an attempt lies in it

@@ -17,9 +17,10 @@ from hakiri.model.errors import Bug
 from hakiri.model.view import MadeView, View, in_order
 from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint_views
 from hakiri.plan.views import ViewChange, ViewFacts, ViewVerb, plan_views
+from hakiri.run import events
 from hakiri.run.context import new_run_id
 from hakiri.run.errors import ViewPlaceTaken, ViewsMoved, ViewUnfit
-from hakiri.run.journal import EventKind, Journal
+from hakiri.run.journal import Journal
 from hakiri.run.retry import Backoff, call_with_retries
 from hakiri.run.services import Services
 from hakiri.run.stop import Stop
@@ -50,10 +51,6 @@ class ShelvedViews:
     def changes(self, catalog: Catalog | None) -> tuple[ViewChange, ...]:
         """What there is to do about them. Raises CatalogError."""
         return change_views(gather_views(self.project, catalog), self.shelf)
-
-    def apply(self, parts: Services, *, stop: Stop) -> ViewsResult:
-        """Do it, as `apply_views` does."""
-        return apply_views(parts, self.project, self.shelf, stop=stop)
 
 
 def gather_views(project: Project, catalog: Catalog | None) -> ViewFacts:
@@ -98,7 +95,7 @@ def apply_views(
         return ViewsResult()
     try:
         return call_with_retries(
-            attempt, backoff=Backoff.of(RetrySpec()), clock=parts.clock, stop=stop, told=lambda *_: None
+            attempt, backoff=Backoff.of(RetrySpec()), clock=parts.clock, stop=stop, on_retry=lambda *_: None
         )
     except HakiriError as error:
         return ViewsResult(errors=(error,))
@@ -178,13 +175,13 @@ class _Renewal:
         except ViewFailed as failed:
             self._errors.append(failed)
             return False
-        journal.record(EventKind.VIEW_CHANGED, view=change.view, change=change.verb.value)
+        journal.record(events.ViewChanged(view=change.view, change=change.verb.value))
         return True
 
 
 def _tell(journal: Journal, error: HakiriError) -> None:
     view = error.view if isinstance(error, ViewUnfit | ViewFailed | ViewPlaceTaken) else ""
-    journal.record(EventKind.VIEW_FAILED, view=view, code=error.code, message=error.message())
+    journal.record(events.ViewFailed(view=view, code=error.code, message=error.message()))
 
 
 @dataclass

@@ -24,7 +24,8 @@ from hakiri.extract.errors import SourceRefused, SourceTimeout, SourceUnreachabl
 from hakiri.model.dsn import Dsn
 from hakiri.model.errors import BadConfig
 from hakiri.model.table import SourceTable
-from hakiri.run.journal import EventKind, Journal
+from hakiri.run.events import RunEnded
+from hakiri.run.journal import Journal
 from hakiri.spec.reference import resolve
 from postgres_servers import LoginServer, free_port
 
@@ -171,7 +172,7 @@ def test_no_wrong_password_shows_in_an_error_or_a_journal(
         log_in(url)
     told = [render(caught.value), json.dumps(as_json(caught.value))]
     with Journal(tmp_path, run="r", pipeline="p", clock=ManualClock()) as journal:
-        journal.record(EventKind.RUN_ENDED, error=f"{caught.value} {url} {password}", status="failed")
+        journal.record(RunEnded(status="failed", rows=0, bytes=0, error=f"{caught.value} {url} {password}"))
     told.append(journal.path.read_text())
     assert not [text for text in told for spelling in spellings(password) if spelling in text]
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import polars as pl
 import pytest
@@ -21,10 +21,15 @@ from hakiri.model.source import CursorKind, RateBudget
 from hakiri.plan.knobs import Knobs, Origin, Setting
 from hakiri.run import extract_chunks as work
 from hakiri.run.errors import ChunksFailed
+from hakiri.run.events import StageEnded
+from hakiri.run.heartbeat import Heartbeat
+from hakiri.run.journal import journal_path, read_journal
 from hakiri.run.pipeline import PipelineRun, RunOptions, RunResult
 from hakiri.run.services import Services
-from hakiri.run.steps import CHUNKS_PER_WORKER, TaskPlan, extract_step, land_step, plan_step, workers_for
+from hakiri.run.stages import LAND_TASK, PASS, STAGES, run_pipeline
+from hakiri.run.stages.repeat import Repeat
 from hakiri.run.stop import Stop
+from hakiri.run.tasks import CHUNKS_PER_WORKER, TaskPlan, extract_task, land_task, plan_task, workers_for
 from hakiri.spec.pipeline import PipelineSpec
 from run.rounds import TABLE, Rounds
 
@@ -48,15 +53,17 @@ class Shared(Rounds):
 
     def plan(self, **options: Any) -> tuple[RunResult, TaskPlan]:
         with self.at_work() as parts:
-            return plan_step(parts, self.spec, options=RunOptions(**options), max_workers=4, stop=Stop())
+            return plan_task(parts, self.spec, options=RunOptions(**options), max_workers=4, stop=Stop())
 
     def extract(self, **changed: Any) -> RunResult:
         with self.at_work() as parts:
-            return extract_step(replace(parts, **changed), self.spec, stop=Stop())
+            return extract_task(replace(parts, **changed), self.spec, stop=Stop())
 
     def land(self, *, has_resumed: bool = False, **options: bool) -> RunResult:
         with self.at_work() as parts:
-            return land_step(parts, self.spec, options=RunOptions(**options), has_resumed=has_resumed, stop=Stop())
+            done = land_task(parts, self.spec, options=RunOptions(**options), has_resumed=has_resumed, stop=Stop())
+        (result,) = done.runs
+        return result
 
     @contextmanager
     def at_work(self) -> Iterator[Services]:
@@ -189,17 +196,44 @@ def test_a_failed_chunk_alone_is_work_so_that_the_lander_tells_of_it(shared: Sha
     assert shared.plan()[1].has_work
 
 
-def test_a_phase_that_a_lander_was_cut_off_from_is_settled_by_the_next_planner(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_phase_that_a_lander_was_cut_off_from_is_settled_by_the_next_planner(shared: Shared) -> None:
     shared.plan()
     shared.extract()
-    with monkeypatch.context() as cut_off:
-        cut_off.setattr(PipelineRun, "_settle_phase", lambda _self: None)
-        shared.land()
+    until_it_concludes = LAND_TASK[:-1]
+    with shared.at_work() as parts:
+        landed = land_task(
+            parts, shared.spec, options=RunOptions(), has_resumed=False, stop=Stop(), stages=until_it_concludes
+        )
+    assert landed.runs[0].rows == FILES
     assert shared.phase() is Phase.BACKFILLING
     assert not shared.plan()[1].has_work
     assert shared.phase() is Phase.STREAMING
+
+
+def test_a_stage_put_before_the_landing_sees_what_is_about_to_land(shared: Shared) -> None:
+    seen: list[tuple[int, bool]] = []
+
+    class Looks:
+        name: ClassVar[str] = "look"
+
+        def advance(self, run: PipelineRun) -> PipelineRun:
+            seen.append((len(run.context.services.catalog.staged(TABLE)), shared.table.joinpath("_delta_log").exists()))
+            return run
+
+    passes = Repeat((*PASS[:-1], Looks(), PASS[-1]))
+    with shared.at_work() as parts, Heartbeat(parts.catalog, lease_seconds=60) as heartbeat:
+        result = run_pipeline(
+            parts,
+            shared.spec,
+            options=RunOptions(),
+            heartbeat=heartbeat,
+            stop=Stop(),
+            stages=(STAGES[0], passes, STAGES[-1]),
+        )
+        journal = read_journal(journal_path(parts.journals, result.run))
+    assert (result.status, seen, shared.rows()) == (RunStatus.SUCCEEDED, [(FILES, False)], EVERY)
+    ended = [event.body.stage for event in journal if isinstance(event.body, StageEnded)]
+    assert ended == ["begin", "recover", "plan", "open landing", "read", "audit", "look", "land", "conclude"]
 
 
 def test_a_planner_whose_source_is_gone_fails(shared: Shared) -> None:
@@ -209,7 +243,7 @@ def test_a_planner_whose_source_is_gone_fails(shared: Shared) -> None:
 
     with shared.at_work() as parts:
         away = replace(parts, connector=lambda _spec: cast("Connector", Gone()))
-        result, shares = plan_step(away, shared.spec, options=RunOptions(), max_workers=1, stop=Stop())
+        result, shares = plan_task(away, shared.spec, options=RunOptions(), max_workers=1, stop=Stop())
     assert (result.status, shares.has_work) == (RunStatus.FAILED, False)
     assert [type(error) for error in result.errors] == [SourceUnreachable]
 
@@ -329,11 +363,9 @@ def test_a_stop_leaves_the_chunks_to_the_next(shared: Shared) -> None:
     stop = Stop()
     stop.ask()
     with shared.at_work() as parts:
-        assert extract_step(parts, shared.spec, stop=stop).status is RunStatus.STOPPED
-        assert (
-            land_step(parts, shared.spec, options=RunOptions(), has_resumed=False, stop=stop).status
-            is RunStatus.STOPPED
-        )
+        assert extract_task(parts, shared.spec, stop=stop).status is RunStatus.STOPPED
+        landed = land_task(parts, shared.spec, options=RunOptions(), has_resumed=False, stop=stop)
+        assert [run.status for run in landed.runs] == [RunStatus.STOPPED]
     assert shared.chunks() == [ChunkStatus.PENDING] * FILES
 
 
