@@ -36,6 +36,18 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["HAKIRI_ARCHIVE"] = "off"
 
 
+ORDINARY = "not exhaustive"
+STARTS_SPARK = {"spark", "connect"}
+"""Fixtures that start a JVM. A test that starts one in a process of its own is marked by hand."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave exhaustive tests out of every run that does not name them, whatever else its `-m` selects."""
+    asked = config.option.markexpr
+    if "exhaustive" not in asked:
+        config.option.markexpr = f"({asked}) and {ORDINARY}" if asked else ORDINARY
+
+
 def pytest_sessionstart() -> None:
     """Collect without looking for garbage: of what is collected and imported, nothing goes."""
     gc.disable()
@@ -49,7 +61,15 @@ def pytest_collection_finish() -> None:
 def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
     """Make no thousands of items of an exhaustive test where it is not asked for."""
     is_exhaustive = any(mark.name == "exhaustive" for mark in getattr(obj, "pytestmark", ()))
-    return [] if is_exhaustive and collector.config.getoption("markexpr") == "not exhaustive" else None
+    return [] if is_exhaustive and collector.config.getoption("markexpr").endswith(ORDINARY) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a JVM, so that `-m "not spark"` answers in seconds."""
+    for item in items:
+        if not STARTS_SPARK.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.spark)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,9 +97,15 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
+def require_mark(config: pytest.Config) -> None:
+    """Fail where a run without Spark comes to start one: the test that asks for it lacks its mark."""
+    assert "not spark" not in config.getoption("markexpr"), "mark the test `spark`"
+
+
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one embedded session of a test process. Its JVM is set up for many small queries, not for long ones."""
+    require_mark(request.config)
     from hakiri.wiring import WORKER_MODULES
 
     yield open_session(
@@ -96,8 +122,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def connect(tmp_path_factory: pytest.TempPathFactory) -> ConnectServer:
+def connect(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ConnectServer:
     """The one Spark Connect server of this test run."""
+    require_mark(request.config)
     from connect_servers import ConnectServer, start_connect_server
 
     def start(folder: Path) -> dict[str, Any]:
