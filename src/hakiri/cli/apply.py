@@ -8,7 +8,9 @@ from pathlib import Path
 from hakiri.cli import progress
 from hakiri.cli.output import plain, say, say_error, say_json
 from hakiri.cli.wording import DONE, count_of
+from hakiri.errors import CatalogError
 from hakiri.errors import as_json as facts
+from hakiri.model.errors import NotWritable
 from hakiri.model.ledger import RunStatus
 from hakiri.run.apply import apply
 from hakiri.run.exit import exit_code
@@ -47,7 +49,9 @@ def apply_project(
         if sealed is not None:
             require_facts_unchanged(parts, found, sealed, is_full_refresh=is_full_refresh)
         results = apply(parts, specs, options=options, stop=stop, listener=listener)
-        views = apply_views(parts, found, view_shelf(settings, found), stop=stop, sealed=sealed)
+        views = ViewsResult()
+        if not _lost_state(results):  # else each view would fail, too, after its retries
+            views = apply_views(parts, found, view_shelf(settings, found), stop=stop, sealed=sealed)
     code = exit_code(results, views.errors)
     if any(result.left_running for result in results):
         close_engine()  # a task that did not hear the request ends with its session
@@ -58,6 +62,11 @@ def apply_project(
         _tell(results)
         _tell_views(views)
     return code
+
+
+def _lost_state(results: Sequence[RunResult]) -> bool:
+    """Return whether a run ended because its disk is full or its catalog does not answer."""
+    return any(isinstance(error, NotWritable | CatalogError) for result in results for error in result.errors)
 
 
 def _tell(results: Sequence[RunResult]) -> None:
