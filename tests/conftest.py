@@ -21,7 +21,7 @@ from hakiri.model.session import SessionKind
 from postgres_servers import LoginServer, login_server, postgres_server
 from projects import MakeProject
 from shared_servers import run_folder, shared, stop_all
-from small_queries import FOR_SMALL_QUERIES
+from small_queries import FOR_SMALL_QUERIES, JAVA_OPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,6 +35,8 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Building the class archive costs more than it saves the few JVMs of a test run.
 os.environ["HAKIRI_ARCHIVE"] = "off"
+# Spark gives these to the JVM of each program that a test starts; those of the fixtures have them in their settings.
+os.environ["SPARK_SUBMIT_OPTS"] = JAVA_OPTIONS
 
 
 ORDINARY = "not exhaustive"
