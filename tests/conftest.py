@@ -7,12 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from balance import balanced, processes
 from clocks import ManualClock
 from hakiri.engine.session import close_session, open_session
 from hakiri.engine.settings import EngineSettings
@@ -20,7 +21,7 @@ from hakiri.model.session import SessionKind
 from postgres_servers import LoginServer, login_server, postgres_server
 from projects import MakeProject
 from shared_servers import run_folder, shared, stop_all
-from small_queries import FOR_SMALL_QUERIES
+from small_queries import FOR_SMALL_QUERIES, JAVA_OPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +35,20 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Building the class archive costs more than it saves the few JVMs of a test run.
 os.environ["HAKIRI_ARCHIVE"] = "off"
+# Spark gives these to the JVM of each program that a test starts; those of the fixtures have them in their settings.
+os.environ["SPARK_SUBMIT_OPTS"] = JAVA_OPTIONS
+
+
+ORDINARY = "not exhaustive"
+STARTS_SPARK = {"spark", "connect"}
+"""Fixtures that start a JVM. A test that starts one in a process of its own is marked by hand."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave exhaustive tests out of every run that does not name them, whatever else its `-m` selects."""
+    asked = config.option.markexpr
+    if "exhaustive" not in asked:
+        config.option.markexpr = f"({asked}) and {ORDINARY}" if asked else ORDINARY
 
 
 def pytest_sessionstart() -> None:
@@ -49,7 +64,18 @@ def pytest_collection_finish() -> None:
 def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
     """Make no thousands of items of an exhaustive test where it is not asked for."""
     is_exhaustive = any(mark.name == "exhaustive" for mark in getattr(obj, "pytestmark", ()))
-    return [] if is_exhaustive and collector.config.getoption("markexpr") == "not exhaustive" else None
+    return [] if is_exhaustive and collector.config.getoption("markexpr").endswith(ORDINARY) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    """Mark what needs a JVM, so that `-m "not spark"` answers in seconds; then order what is selected."""
+    for item in items:
+        if not STARTS_SPARK.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.spark)
+    yield
+    if processes() > 1:
+        items[:] = balanced(items, processes())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,13 +99,33 @@ def make_project(tmp_path: Path) -> MakeProject:
 
 
 @pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files and folders that this process has synced to the disk since, in order."""
+    paths: list[Path] = []
+    sync = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        sync(descriptor)
+        paths.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    return paths
+
+
+@pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()
 
 
+def require_mark(config: pytest.Config) -> None:
+    """Fail where a run without Spark comes to start one: the test that asks for it lacks its mark."""
+    assert "not spark" not in config.getoption("markexpr"), "mark the test `spark`"
+
+
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one embedded session of a test process. Its JVM is set up for many small queries, not for long ones."""
+    require_mark(request.config)
     from hakiri.wiring import WORKER_MODULES
 
     yield open_session(
@@ -96,8 +142,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def connect(tmp_path_factory: pytest.TempPathFactory) -> ConnectServer:
+def connect(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ConnectServer:
     """The one Spark Connect server of this test run."""
+    require_mark(request.config)
     from connect_servers import ConnectServer, start_connect_server
 
     def start(folder: Path) -> dict[str, Any]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +10,7 @@ import pytest
 
 from bundle.bundles import REPO, read, repo_files
 from bundle.emulator import EXCLUDED, FAILED, LEFT, Emulator
-from commands import run_program
+from commands import run_program, run_script
 from connect_servers import ConnectServer
 from flow.shops import FilesShop, SqliteShop, orders, orders_in, set_aside, truth
 from flow.stand import Rows, Stand
@@ -173,9 +170,6 @@ def told_by_notebook(name: str, folder: Path, connect: ConnectServer, *, project
         text = text.replace(constant, filled)
     edited = folder / f"{name}.py"
     edited.write_text(text)
-    environment = {**os.environ, "SPARK_REMOTE": connect.address}
-    ended = subprocess.run(
-        [sys.executable, str(edited)], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    ended = run_script(edited, environment={"SPARK_REMOTE": connect.address}, cwd=folder)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

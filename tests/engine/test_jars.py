@@ -55,6 +55,7 @@ def mirrored(good: Path, tmp_path: Path) -> EngineSettings:
     return EngineSettings(cache_dir=tmp_path / "cache", jars_dir=None, conf=conf)
 
 
+@pytest.mark.spark
 def test_a_truncated_or_changed_jar_is_fetched_again(mirrored: EngineSettings, java: Java, good: Path) -> None:
     folder = mirrored.cache_dir / "jars"
     folder.mkdir(parents=True)
@@ -69,6 +70,7 @@ def test_a_truncated_or_changed_jar_is_fetched_again(mirrored: EngineSettings, j
     assert {entry.name for entry in folder.iterdir()} == {".lock", *(path.name for path in provided)}
 
 
+@pytest.mark.spark
 def test_two_processes_that_race_for_the_first_jars_both_get_them(mirrored: EngineSettings, tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROVIDE, str(mirrored.cache_dir), mirrored.conf["spark.jars.ivySettings"]]
     racers = [subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path) for _ in range(2)]
@@ -78,6 +80,7 @@ def test_two_processes_that_race_for_the_first_jars_both_get_them(mirrored: Engi
     assert flaws(mirrored.cache_dir / "jars", wanted_jars()) == ()
 
 
+@pytest.mark.spark
 def test_a_resolver_that_cannot_resolve_is_quoted_in_few_words(
     mirrored: EngineSettings, java: Java, tmp_path: Path
 ) -> None:
@@ -90,6 +93,7 @@ def test_a_resolver_that_cannot_resolve_is_quoted_in_few_words(
     assert len(str(raised.value)) < 1500
 
 
+@pytest.mark.spark
 def test_a_mirror_that_hands_out_something_else_is_refused(
     mirrored: EngineSettings, java: Java, tmp_path: Path
 ) -> None:

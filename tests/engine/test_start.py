@@ -42,6 +42,8 @@ QUICK = "-XX:TieredStopAtLevel=1"
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
+pytestmark = pytest.mark.spark
+
 
 @dataclass(frozen=True)
 class Machine:

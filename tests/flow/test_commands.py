@@ -64,8 +64,8 @@ def test_two_appliers_share_the_chunks_and_nothing_lands_twice(make_stand: MakeS
 
 
 def test_a_stopped_and_a_killed_run_are_taken_up_at_once(make_stand: MakeStand, connect: ConnectServer) -> None:
-    # Five of the six chunks are read at once, so no run ends before it is stopped; the last one has five left at most.
-    stand = shop(make_stand, 'backfill = { rate_budget = "5/min", parallelism = 6 }\n')
+    # Each run reads two of the six chunks and waits for the next day, so none ends before it is stopped or killed.
+    stand = shop(make_stand, 'backfill = { rate_budget = "2/d", parallelism = 6 }\n')
     with applying(stand) as process:
         wait_for(stand, ChunkStaged, process)
         process.send_signal(signal.SIGINT)
@@ -83,6 +83,7 @@ def test_a_stopped_and_a_killed_run_are_taken_up_at_once(make_stand: MakeStand, 
     with applying(stand, HAKIRI_STOP_AT="completed", SPARK_REMOTE=connect.address) as process:
         process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL
+    (stand.root / "pipelines/shop.toml").write_text(PIPELINE)
     started = monotonic()
     assert stand.apply()["shop"].errors == ()
     assert monotonic() - started < PATIENCE, "a dead neighbour's lease is not waited for"

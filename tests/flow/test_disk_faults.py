@@ -73,4 +73,5 @@ def test_a_run_on_a_disk_that_is_full_already_says_so_and_changes_nothing(
     assert code == 1, said
     assert "error[HK501]" in said
     assert str(disk.folder) in said
+    assert said.count("error[") == 1, "views are not tried without a catalog"
     assert not shop.folder("orders").exists()

@@ -31,6 +31,11 @@ IN_TABLES = '[catalog]\ntables = "spark_catalog.{schema}_state"\n'
 VIEW = "SELECT city, count(*) AS orders FROM upsert.orders GROUP BY city"
 ORDERS = "SELECT '{mode}' AS mode, id, city, seen FROM {mode}.orders"
 ASIDE = """SELECT '{mode}' AS mode, count(*) AS many FROM "{mode}.orders_quarantine" """
+AT_ONCE = """
+SELECT o.id, o.city, c.orders, q.many FROM upsert.orders o JOIN cities c ON o.city = c.city
+CROSS JOIN (SELECT count(*) AS many FROM "upsert.orders_quarantine") q
+"""
+"""The table, the view and what was set aside by one process: each imports for seconds."""
 CHANGES = [order(30, 29), *orders(31, 45), order(3, 60), order(46, 61, None)]
 """Tied with the last one, later ones, an old one that was changed, and one that may not land."""
 PATIENCE = 600
@@ -178,5 +183,10 @@ def test_databricks_connect_lands_a_pipeline_and_asks_it(
     shop.put(CHANGES)
     states.append(shop.rows())
     client.run("hakiri", "apply")
-    require_same(client, {"upsert": states})
+    found = client.ask(AT_ONCE)
+    held = truth("upsert", states)
+    assert {(row["id"], row["city"]) for row in found} == {(number, city) for number, city, _ in held}
+    cities = Counter(city for _, city, _ in held.elements())
+    assert {(row["city"], row["orders"]) for row in found} == set(cities.items())
+    assert all(row["many"] >= 5 for row in found)
     assert "all well" in client.run("hakiri", "doctor")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from commands import run_script
 from hakiri import wiring
 from hakiri.run import extract_chunks as work
 from volumes import volume
@@ -40,14 +38,7 @@ def test_a_notebook_runs_on_a_laptop(notebook: Path) -> None:
 def require_run(notebook: Path, **environment: str) -> None:
     """Run the notebook in a process of its own."""
     assert notebook.read_text().startswith("# Databricks notebook source\n")
-    ended = subprocess.run(
-        [sys.executable, str(notebook)],
-        cwd=REPO,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = run_script(notebook, environment=environment, cwd=REPO)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout
 

@@ -28,7 +28,7 @@ def spark_workshop(tmp_path: Path, spark: SparkSession) -> Workshop:
     return Workshop(tmp_path / "tables" / "orders", lambda: spark)
 
 
-@pytest.fixture(params=["adopted", "written"])
+@pytest.fixture(params=["adopted", pytest.param("written", marks=pytest.mark.spark)])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> Workshop:
     """A table on a path whose appends are adopted by delta-rs, then one that Spark writes: both are the same."""
     root = tmp_path / "tables" / "orders"

@@ -39,7 +39,6 @@ from land.feeds import (
     put,
     versions,
 )
-from land.kinds import sample
 from land.staging import Workshop, named, ordered, provenance
 from land.statements import at_most
 from land.strict import StrictSession
@@ -60,6 +59,12 @@ TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') AS SELECT * FROM {table}
 """
 SOURCES = 200
 """Sources whose changes come shuffled, each in its own way, through the same landings."""
+
+
+def some(kind: str) -> list[Any]:
+    """Two landings of one kind of mirror in every run; three of each kind are exhaustive."""
+    all_of_it = [pytest.param(one, 3, id=f"{one}, 3 landings", marks=pytest.mark.exhaustive) for one in KINDS]
+    return [pytest.param(kind, 2, id=kind), *all_of_it]
 
 
 def happened(random: Random, source: int) -> list[Change]:
@@ -90,11 +95,13 @@ def shuffled(random: Random, landings: int) -> list[list[Change]]:
     return batches
 
 
-@pytest.mark.parametrize("kind", sample("history", of=tuple(KINDS)))
-def test_hundreds_of_shuffled_feeds_converge_landing_by_landing(spark_workshop: Workshop, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "landings"), some("history"))
+def test_hundreds_of_shuffled_feeds_converge_landing_by_landing(
+    spark_workshop: Workshop, kind: str, landings: int
+) -> None:
     options, more, oracle = KINDS[kind]
     feed, random = Feed(spark_workshop, dict(options)), Random(kind)  # noqa: S311 the same on every run
-    batches = shuffled(random, landings=3)
+    batches = shuffled(random, landings)
     seen: list[Change] = []
     for batch in batches:
         seen += batch
@@ -106,7 +113,7 @@ def test_hundreds_of_shuffled_feeds_converge_landing_by_landing(spark_workshop: 
     assert (again.outcome, again.tally.staged) == (Outcome.UNCHANGED, 0), "what has landed says nothing new"
 
 
-def partial(random: Random) -> list[list[Change]]:
+def partial(random: Random, landings: int) -> list[list[Change]]:
     """Batches of rows that come, go, and change without all of their values, in no order."""
     changes = [clear(6), clear(13)]
     for source in range(SOURCES):
@@ -114,14 +121,14 @@ def partial(random: Random) -> list[list[Change]]:
         makes = (lambda key, lsn: put(key, lsn, f"of {lsn}"), part, part, delete)
         changes += [random.choice(makes)(str(source), lsn) for lsn in lsns]
     random.shuffle(changes)
-    return [changes[number::3] + random.sample(changes, 20) for number in range(3)]
+    return [changes[number::landings] + random.sample(changes, 20) for number in range(landings)]
 
 
-def require_filled(shop: Workshop, kind: str) -> None:
+def require_filled(shop: Workshop, kind: str, landings: int) -> None:
     options, more, oracle = KINDS[kind]
     feed, random = Feed(shop, dict(options), PARTIAL), Random(kind)  # noqa: S311 the same on every run
     seen: list[Change] = []
-    for batch in partial(random):
+    for batch in partial(random, landings):
         seen += batch
         assert feed.land(*batch).tally.is_balanced
         notes = filled(seen)
@@ -131,15 +138,19 @@ def require_filled(shop: Workshop, kind: str) -> None:
     assert feed.land(*seen).outcome is Outcome.UNCHANGED, "what has landed says nothing new"
 
 
-@pytest.mark.parametrize("kind", sample("hard", of=tuple(KINDS)))
-def test_values_that_changes_do_not_bring_stay_what_they_were(spark_workshop: Workshop, kind: str) -> None:
-    require_filled(spark_workshop, kind)
+@pytest.mark.parametrize(("kind", "landings"), some("hard"))
+def test_values_that_changes_do_not_bring_stay_what_they_were(
+    spark_workshop: Workshop, kind: str, landings: int
+) -> None:
+    require_filled(spark_workshop, kind, landings)
 
 
-@pytest.mark.parametrize("kind", sample("history", of=tuple(KINDS)))
-def test_they_do_where_rows_are_written_instead_of_merged(tmp_path: Path, spark: SparkSession, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "landings"), some("history"))
+def test_they_do_where_rows_are_written_instead_of_merged(
+    tmp_path: Path, spark: SparkSession, kind: str, landings: int
+) -> None:
     session = cast("SparkSession", StrictSession(spark))
-    require_filled(Workshop(tmp_path / "tables" / "orders", lambda: session), kind)
+    require_filled(Workshop(tmp_path / "tables" / "orders", lambda: session), kind, landings)
 
 
 def test_a_table_that_is_there_already_gets_the_column_of_kept_values_once_one_is_kept(

@@ -5,24 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 from deltalake import write_deltalake
 
 from hakiri.land.delta.durable import make_durable
 from hakiri.land.target import NamedTarget, PathTarget
-from hakiri.model import durable
-
-
-@pytest.fixture
-def synced(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    paths: list[Path] = []
-
-    def sync(path: Path) -> None:
-        path.stat()
-        paths.append(path)
-
-    monkeypatch.setattr(durable, "sync", sync)
-    return paths
 
 
 def test_a_commit_and_what_it_added_is_synced_files_before_folders(tmp_path: Path, synced: list[Path]) -> None:

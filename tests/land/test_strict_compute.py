@@ -168,8 +168,7 @@ def test_a_mirror_follows_its_feed(folder: Workshop, options: Any, more: Any, or
     batches = [
         [put("a", 1), put("b", 2), put("m", 2), put("z", 3)],
         [put("a", 4, "newer"), delete("b", 5), put("n", 4)],
-        [put("b", 3, "late"), put("a", 6, "newest"), delete("z", 7)],
-        [clear(5), put("c", 8)],
+        [put("b", 3, "late"), put("a", 6, "newest"), delete("z", 7), clear(5), put("c", 8)],
     ]
     seen = []
     for batch in batches:

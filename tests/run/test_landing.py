@@ -12,7 +12,6 @@ from deltalake import DeltaTable
 from hakiri.catalog.errors import CatalogUnavailable
 from hakiri.catalog.port import Catalog
 from hakiri.engine.errors import JavaMissing
-from hakiri.model import durable
 from hakiri.model.ledger import LandingStatus
 from run.shop import Shop
 
@@ -58,11 +57,9 @@ def test_a_table_waits_for_its_quarantined_rows_to_be_kept(shop: Shop) -> None:
     assert shop.landed() == ([LandingStatus.RESERVED], None)
 
 
-def test_a_commit_is_on_the_disk_before_the_catalog_hears_of_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_is_on_the_disk_before_the_catalog_hears_of_it(shop: Shop, synced: list[Path]) -> None:
     shop.stage("Rome")
-    synced: list[Path] = []
-    sync = durable.sync
-    monkeypatch.setattr(durable, "sync", lambda path: (sync(path), synced.append(path)))
+    synced.clear()
     with (
         shop.lander(lambda catalog: Failing(catalog, "finish_landing")) as lander,
         pytest.raises(CatalogUnavailable),

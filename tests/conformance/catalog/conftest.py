@@ -31,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         is_on_spark = getattr(item, "callspec", None) and item.callspec.params.get("start") is delta_spark
+        if is_on_spark:
+            item.add_marker(pytest.mark.spark)
         if is_on_spark and not item.get_closest_marker("commits"):
             item.add_marker(pytest.mark.exhaustive)
 

@@ -296,13 +296,14 @@ UNNAMEABLE = object()
 """A time of the year 0 or 10000, which Python has none of."""
 
 
-def runs(test: Callable[..., None]) -> Callable[..., None]:
-    """The test with one seed in every run, and with many in the exhaustive one."""
-    seeds = [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(1, ROUNDS))]
-    return pytest.mark.parametrize("seed", seeds)(test)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test one seed in every run, and many in the exhaustive one."""
+    if "seed" in metafunc.fixturenames:
+        is_exhaustive = "not exhaustive" not in metafunc.config.getoption("markexpr")
+        more = range(1, ROUNDS if is_exhaustive else 1)
+        metafunc.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in more)])
 
 
-@runs
 @pytest.mark.parametrize("kind", [*KINDS, None])
 def test_a_text_of_csv_lands_as_it_is_written(tmp_path: Path, kind: str | None, seed: int) -> None:
     random = seeded(f"{seed} {kind}")
@@ -350,7 +351,6 @@ def is_same_token(token: str, kind: str, value: Any) -> bool:
     return is_same(text, kind, value)
 
 
-@runs
 @pytest.mark.parametrize(("kind", "within"), [*product(KINDS, ("{}", *NESTED)), (None, "{}")])
 def test_a_value_of_json_lands_as_it_is_written(tmp_path: Path, kind: str | None, within: str, seed: int) -> None:
     random = seeded(f"{seed} {kind} {within}")
@@ -469,7 +469,6 @@ def is_same_stored(stored: pa.DataType, text: str, kind: str, value: Any) -> boo
     return is_same(text, kind, value)
 
 
-@runs
 @pytest.mark.parametrize("stored", STORED, ids=str)
 def test_a_value_of_parquet_lands_as_it_is_stored(tmp_path: Path, stored: pa.DataType, seed: int) -> None:
     for kind in KINDS:
@@ -514,7 +513,6 @@ def whole_files() -> dict[str, bytes]:
     }
 
 
-@runs
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
 def test_a_damaged_file_is_read_quarantined_or_refused(tmp_path: Path, name: str, seed: int) -> None:
     whole = whole_files()[name]

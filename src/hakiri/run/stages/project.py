@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from hakiri.errors import CatalogError
+from hakiri.model.errors import NotWritable
 from hakiri.plan.fingerprint import Fingerprint
 from hakiri.run.pipeline import RunResult
 from hakiri.run.services import Services
@@ -39,7 +41,7 @@ class RefreshViews:
     """Create, replace and drop views as the project's files want them, now that their tables have landed."""
 
     def advance(self, project: ProjectRun) -> ProjectRun:
-        if project.shelved is None:
+        if project.shelved is None or _has_lost_state(project):
             return project
         views = apply_views(
             project.services,
@@ -49,6 +51,11 @@ class RefreshViews:
             sealed=project.sealed,
         )
         return replace(project, views=views)
+
+
+def _has_lost_state(project: ProjectRun) -> bool:
+    """Return whether a run ended because its disk is full or its catalog does not answer: views would fail, too."""
+    return any(isinstance(error, NotWritable | CatalogError) for run in project.runs for error in run.errors)
 
 
 @dataclass(frozen=True, slots=True)
