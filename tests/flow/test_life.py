@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from flow.life import Kind, Life, history, kinds, landed, seeded, shortened
+from flow.life import Life, landed
+from flow.life_history import history, shortened
+from flow.life_sources import Kind, kinds, seeded
 from flow.shape_table import KINDS, SHAPES, life_of, promised
 from flow.stand import Stand
 
@@ -15,7 +17,7 @@ MakeStand = Callable[[Mapping[str, str]], Stand]
 SAMPLE = (
     Kind("sqlite", "append", has_key=False, lag=5),
     Kind("postgres", "upsert", lag=5),
-    Kind("files", "append", has_cursor=False),
+    Kind("jsonl", "append", has_cursor=False),
 )
 
 
@@ -50,6 +52,7 @@ def test_a_source_that_changes_its_shape_leaves_what_the_page_says(
     make_stand: MakeStand, kind: str, shape: str
 ) -> None:
     life = Life(KINDS[kind], make_stand({}))
+    life.manifest.write(life.stand.root, life.source)
     for rows in life_of(SHAPES[shape]):
         life.source.remake(rows)
         assert life.stand.apply()["life"].errors == ()
