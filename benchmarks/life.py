@@ -92,7 +92,7 @@ def main() -> int:
         for lap, kind in turns(wanted, asked.seed):
             if lives.applies.total() >= asked.rounds or monotonic() - started > asked.minutes * 60:
                 break
-            steps = history(seeded(f"{kind} {asked.seed} {lap}"), asked.length)
+            steps = history(kind, seeded(f"{kind} {asked.seed} {lap}"), asked.length)
             if wrong := lives.live(kind, steps):
                 lives.failed += 1
                 print(f"--kind '{kind}', lap {lap}: {wrong}", flush=True)

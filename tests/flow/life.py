@@ -19,11 +19,10 @@ import polars as pl
 
 from flow.life_history import AFTER_READING, BEFORE_READING, Step, dying
 from flow.life_manifest import VERBS, Manifest
-from flow.life_oracle import FilesOracle, MirrorOracle, Oracle
+from flow.life_oracle import EXACT, FilesOracle, MirrorOracle, Oracle
 from flow.life_sources import (
-    ABOVE_ALL,
-    BELOW_ALL,
     LAG,
+    ODD_TIMES,
     REPLACING,
     TYPES,
     Database,
@@ -46,7 +45,7 @@ from hakiri.run.schema import schema_accept, schema_diff
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ODD_TEXTS = ("", "ä\u0301 \U0001f600", "a'b\"c`d", "${x}", "null", " ", "line\nline", "\\")
 ODD_NUMBERS = (0, -1, 2**31 - 1, -(2**31))
-ODD_DOUBLES = (float("inf"), float("-inf"), 1e300, -1e300, 2.0**53)
+ODD_DOUBLES = (float("inf"), float("-inf"), 1e300, -1e300)
 
 
 class Difference(AssertionError):
@@ -313,7 +312,7 @@ class Life:
         """Select fewer columns, or all of them again."""
         if not isinstance(self.source, Feed):
             self._settle()
-            choices = ["n", *self._extras()]
+            choices = [name for name in self.source.selectable() if name == "n" or name not in TYPES]
             self.manifest.hidden = frozenset() if self.manifest.hidden else frozenset({dice.choice(choices)})
 
     def edit_transform(self, dice: random.Random) -> None:
@@ -435,8 +434,9 @@ class Life:
             return self._newer(dice)
         if way == "odd":
             return self._odd(dice)
-        if way == "far" and self.kind.cursor_type == "timestamp":
-            return dice.choice([datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
+        if way == "far":
+            times = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
+            return dice.choice([-EXACT, EXACT] if self.kind.cursor_type == "double" else times)
         if way == "none":
             return None
         return self._at(self.now - dice.randint(1, 8) if way == "late" else self.now)
@@ -450,7 +450,7 @@ class Life:
         is_postgres = self.kind.source == "postgres" and isinstance(self.source, Database)
         if self.kind.cursor_type == "double":
             return dice.choice([*ODD_DOUBLES, *([float("nan")] if is_postgres else [])])
-        return dice.choice([*ABOVE_ALL, *BELOW_ALL]) if is_postgres else None
+        return dice.choice(ODD_TIMES) if is_postgres else None
 
     def _at(self, moment: int) -> Any:
         return float(moment) if self.kind.cursor_type == "double" else START + timedelta(seconds=moment)

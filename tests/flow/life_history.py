@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from flow.life_sources import Kind
 from hakiri.model import crash_points as boundary
 from hakiri.model.crash_points import Boundary
 
@@ -36,37 +37,40 @@ DEEDS = {
     "update": 8,
     "delete": 2,
     "empty": 1,
-    "empty_and_refill": 2,
     "move_key": 2,
-    "add_column": 4,
-    "drop_column": 2,
+    "full_refresh": 1,
+    "rename_pipeline": 1,
+}
+"""What happens to every source, and how often."""
+OF_TABLES = {
+    "empty_and_refill": 2,
     "rename_column": 2,
     "widen": 1,
-    "narrow": 2,
+    "narrow": 1,
     "rekey_source": 1,
-    "append_to_file": 4,
-    "replace_file": 2,
-    "remove_file": 2,
-    "rename_file": 2,
-    "repeat_keys": 3,
     "rewind": 1,
-    "full_refresh": 1,
     "edit_lag": 1,
-    "edit_mode": 1,
     "edit_cursor": 1,
+}
+OF_FILES = {"append_to_file": 4, "replace_file": 2, "remove_file": 2, "rename_file": 2, "repeat_keys": 3}
+OF_ROWS = {
+    "add_column": 3,
+    "drop_column": 2,
+    "edit_mode": 1,
     "edit_key": 1,
     "edit_columns": 1,
     "edit_transform": 1,
-    "rename_pipeline": 1,
 }
+"""What does not happen to a log of changes."""
 APPLIES = {"apply": 10, "apply_twice": 1, "apply_cut_off": 2, "leave_cut_off": 2}
 
 
-def history(dice: random.Random, rounds: int) -> list[Step]:
+def history(kind: Kind, dice: random.Random, rounds: int) -> list[Step]:
     """So many rounds of a few events and an apply."""
+    own = {} if kind.mode == "cdc_mirror" else OF_ROWS | (OF_FILES if kind.is_of_files else OF_TABLES)
     steps: list[Step] = []
     for _ in range(rounds):
-        for deeds, number in ((DEEDS, dice.randint(1, 4)), (APPLIES, 1)):
+        for deeds, number in ((DEEDS | own, dice.randint(1, 4)), (APPLIES, 1)):
             chosen = dice.choices(list(deeds), list(deeds.values()), k=number)
             steps += [Step(deed, dice.randrange(1 << 30)) for deed in chosen]
     return steps

@@ -78,8 +78,7 @@ class Manifest:
         if kind.has_key and kind.names_key:
             parts.append(f"primary_key = [{', '.join(map(_quoted, kind.key))}]")
         if kind.source == "csv" or self.hidden or is_feed:
-            names = ["lsn", "op"] if is_feed else []
-            names += [one for one in source.columns if one not in self.hidden]
+            names = [one for one in source.selectable() if one not in self.hidden]
             is_typed = kind.source == "csv" or (kind.is_of_files and is_feed)
             parts.append(f"columns = [{', '.join(_column(name, is_typed) for name in names)}]")
         if self.renamed:

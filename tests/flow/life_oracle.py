@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flow.life_sources import BELOW_ALL, REPLACING, Kind, Odd, Row, renamed
+from flow.life_sources import REPLACING, Kind, Odd, Row, renamed
 
 EXACT = 2.0**53
-"""From here on a double is no place for a cursor (docs/plan.md)."""
+"""Beyond this a double is no place for a cursor (docs/plan.md)."""
 
 
 @dataclass
@@ -85,7 +84,7 @@ class Oracle:
         by_key = {self._key(row): row for row in self.held}
         for row in rows:
             old = by_key.get(self._key(row))
-            is_older = old is not None and self.kind.cursor and _is_older(row[self.cursor], old.get(self.cursor))
+            is_older = old is not None and self.kind.cursor and is_below(row[self.cursor], old.get(self.cursor))
             if not is_older:
                 by_key[self._key(row)] = {**(old or {}), **row}
         self.held = list(by_key.values())
@@ -139,19 +138,12 @@ def is_same(one: Row, other: Row) -> bool:
 
 
 def is_bound(value: Any) -> bool:
-    """Tell whether a read can begin at the value."""
+    """Tell whether a read can begin at the value, and rows can be ordered by it."""
     if isinstance(value, float):
-        return math.isfinite(value) and abs(value) < EXACT
+        return abs(value) <= EXACT
     return value is not None and not isinstance(value, Odd)
 
 
 def is_below(value: Any, floor: Any) -> bool:
-    """Tell whether a read that begins at the floor leaves the value out."""
-    if isinstance(value, Odd):
-        return value in BELOW_ALL
-    return value is not None and bool(value < floor)
-
-
-def _is_older(new: Any, old: Any) -> bool:
-    """Tell whether the held row is newer; values that no read begins at have no order."""
-    return is_bound(new) and is_bound(old) and bool(new < old)
+    """Tell whether a value comes before another; one that no read can begin at never does."""
+    return is_bound(value) and is_bound(floor) and bool(value < floor)

@@ -102,8 +102,7 @@ class Odd(str):
     __slots__ = ()
 
 
-ABOVE_ALL = (Odd("infinity"), Odd("20000-01-01"))
-BELOW_ALL = (Odd("-infinity"), Odd("0044-03-15 BC"))
+ODD_TIMES = (Odd("infinity"), Odd("-infinity"), Odd("20000-01-01"), Odd("0044-03-15 BC"))
 
 
 @dataclass
@@ -178,6 +177,9 @@ class Database:
         self.key = key
         self.remake(self.stored)
 
+    def selectable(self) -> list[str]:
+        return list(self.columns)
+
     def address(self) -> str:
         return 'url = "${secret:LIFE_DSN}"' if self.url else 'path = "life.sqlite"'
 
@@ -235,12 +237,15 @@ class Files:
         return [row for rows in self.read().values() for row in rows]
 
     def read(self) -> dict[str, list[Row]]:
-        """The files, each row with every column that some file has: CSV, where they are declared, with those."""
-        found = {name: None for rows in self.files.values() for row in rows for name in row}
-        columns = dict.fromkeys(self.columns) if self.kind.source == "csv" else found
+        """The files, each row with every column that some file has."""
+        columns = self.selectable()
         return {
             name: [{one: row.get(one) for one in columns} for row in rows] for name, rows in sorted(self.files.items())
         }
+
+    def selectable(self) -> list[str]:
+        """The columns that a manifest can name."""
+        return list(dict.fromkeys(name for rows in self.files.values() for row in rows for name in row) or TYPES)
 
     def insert(self, rows: Sequence[Row]) -> None:
         self._write(f"{next(self._numbers):05}.{self.kind.source}", list(rows))
@@ -331,6 +336,9 @@ class Feed:
     def truncate(self) -> None:
         self._stored = []
         self._tell("truncate", [{}])
+
+    def selectable(self) -> list[str]:
+        return ["lsn", "op", *self.columns]
 
     def address(self) -> str:
         return str(self._log.address())
