@@ -35,14 +35,17 @@ from flow.life_sources import (
 )
 from flow.stand import Stand
 from hakiri import wiring
+from hakiri.model.chunk import TableKey
 from hakiri.model.staged import PROVENANCE
 from hakiri.run.adopt import adopt_tables
 from hakiri.run.node import Node
 from hakiri.run.pipeline import RunOptions
 from hakiri.run.rewind import parse_window, rewind
 from hakiri.run.schema import schema_accept, schema_diff
+from hakiri.run.schema_history import last_schema_decision
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+BY_CONTENT = ("append", "incremental_watermark")
 ODD_TEXTS = ("", "ä\u0301 \U0001f600", "a'b\"c`d", "${x}", "null", " ", "line\nline", "\\")
 ODD_NUMBERS = (0, -1, 2**31 - 1, -(2**31))
 ODD_DOUBLES = (float("inf"), float("-inf"), 1e300, -1e300)
@@ -63,15 +66,20 @@ class Life:
     applies: int = 0
     is_unfinished: bool = False
     """Whether an apply was cut off, and no other has come since."""
+    is_mixed: bool = False
+    """Whether landed rows have gone through different transforms."""
 
     def __post_init__(self) -> None:
         root = self.stand.root
         url = self.url if self.kind.source == "postgres" else ""
-        self.source: Any = Files(self.kind, root) if self.kind.is_of_files else None
-        self.oracle = (FilesOracle if self.kind.is_of_files else Oracle)(self.kind)
+        self.source: Any
+        self.oracle: Oracle
         if self.kind.mode == "cdc_mirror":
             self.source, self.oracle = Feed(self.kind, root, url), MirrorOracle(self.kind)
-        self.source = self.source or Database(self.kind, root, url)
+        elif self.kind.is_of_files:
+            self.source, self.oracle = Files(self.kind, root), FilesOracle(self.kind)
+        else:
+            self.source, self.oracle = Database(self.kind, root, url), Oracle(self.kind)
         self.manifest = Manifest(self.kind)
         self.oracle.shaped = self.manifest.shaped
         self.numbers = count(1)
@@ -242,6 +250,7 @@ class Life:
         """Read everything anew."""
         self._settle()
         self._apply(options=RunOptions(is_full_refresh=True))
+        self.is_mixed = False
         if isinstance(self.oracle, FilesOracle):
             self.oracle.held, self.oracle.known = [], {}
             self._read_by_oracle()
@@ -276,7 +285,16 @@ class Life:
         modes = ["append", *REPLACING, *(["upsert"] if self.kind.has_key else [])]
         if self.kind.has_cursor:
             modes.append("incremental_watermark")
-        self._become(mode=dice.choice([one for one in modes if one != self.kind.mode]))
+        if self.is_mixed:  # rows that went through two transforms are not known again by their content
+            modes = [one for one in modes if one not in BY_CONTENT]
+        before = self.kind.mode
+        self._become(mode=dice.choice([one for one in modes if one != before] or [before]))
+        if self.kind.mode == "upsert" and self._landed_mode() in BY_CONTENT:
+            self._refused("HK621")
+            if dice.random() < 0.5:
+                self._become(mode=before)
+            else:
+                self.full_refresh(dice)
 
     def edit_cursor(self, dice: random.Random) -> None:
         """Name another cursor: where one is stored, that is refused until all is read anew."""
@@ -320,15 +338,24 @@ class Life:
         if isinstance(self.source, Feed):
             return
         self._settle()
+        is_known_by_content = self.kind.mode in BY_CONTENT
+        if self.kind.is_of_files and is_known_by_content:
+            self.apply(dice)
         before = self.manifest.verb
         self.manifest.verb = dice.choice([one for one in ("", *VERBS) if one != before])
-        if self.kind.mode not in ("append", "incremental_watermark") or self.kind.is_of_files:
+        if not is_known_by_content:
+            self.is_mixed = True
             return
+        if isinstance(self.source, Files):  # new files are read by it, and those that were read before it are not
+            known = sorted(self.source.files)
+            self.insert(dice)
+            self.apply(dice)
+            self.source.replace(known[0], [*self.source.files[known[0]], self._row(dice)])
         self._refused("HK619")
-        if dice.random() < 0.5:
-            self.manifest.verb = before
-        else:
+        if self.kind.is_of_files or dice.random() < 0.5:
             self.full_refresh(dice)
+        else:
+            self.manifest.verb = before
 
     def rename_pipeline(self, _dice: random.Random) -> None:
         """Give the pipeline another id: its tables are refused to it, until it has adopted them."""
@@ -403,6 +430,12 @@ class Life:
 
     def _table(self) -> Counter[tuple[Any, ...]]:
         return Counter(_key(row, self.columns) for row in landed(self.stand, self.source.table))
+
+    def _landed_mode(self) -> str:
+        """How the catalog says that the table was landed last: an apply that finds nothing new lands nothing."""
+        key = TableKey(self.manifest.pipeline, self.source.table)
+        decided = self.stand.ask(lambda catalog: last_schema_decision(catalog, key))
+        return str(decided.mode)
 
     def _landed_type(self, column: str) -> Any:
         return pl.read_delta(str(self.stand.folder(self.source.table))).schema.get(column)

@@ -17,7 +17,11 @@ MakeStand = Callable[[Mapping[str, str]], Stand]
 SAMPLE = (
     Kind("sqlite", "append", has_key=False, lag=5),
     Kind("postgres", "upsert", lag=5),
+    Kind("postgres", "incremental_watermark", cursor_type="double"),
     Kind("jsonl", "append", has_cursor=False),
+    Kind("csv", "upsert", has_cursor=False),
+    Kind("parquet", "truncate", has_cursor=False),
+    Kind("jsonl", "cdc_mirror", has_cursor=False),
 )
 
 
@@ -25,7 +29,7 @@ SAMPLE = (
 def test_a_table_is_what_its_mode_promises_after_every_apply(
     make_stand: MakeStand, postgres_url: str, kind: Kind
 ) -> None:
-    Life(kind, make_stand({}), postgres_url).live(history(kind, seeded(str(kind)), rounds=4))
+    Life(kind, make_stand({}), postgres_url).live(history(kind, seeded(str(kind)), rounds=3))
 
 
 @pytest.mark.exhaustive
