@@ -66,6 +66,8 @@ class Life:
     applies: int = 0
     is_unfinished: bool = False
     """Whether an apply was cut off, and no other has come since."""
+    has_accepted: bool = False
+    """Whether a narrower `n` was accepted."""
     is_mixed: bool = False
     """Whether landed rows have gone through different transforms."""
 
@@ -171,11 +173,14 @@ class Life:
         if self._landed_type("n") != pl.Int64:
             return
         self.source.retype("integer")
+        if self.has_accepted:
+            return
         self._refused("HK803")
         if dice.random() < 0.5:
             self.source.retype("bigint")
         else:
             self._accept()
+            self.has_accepted = True
 
     def rekey_source(self, dice: random.Random) -> None:
         """Give the source another primary key: only a manifest that names none follows it, and not without a word."""

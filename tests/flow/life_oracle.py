@@ -34,13 +34,11 @@ class Oracle:
         elif self.kind.mode == "upsert":
             self._upsert(self._shaped(rows, self._floor()))
         elif self.kind.mode == "incremental_watermark":
-            newest = max((row[self.cursor] for row in self.held if is_bound(row.get(self.cursor))), default=None)
-            self._append(self._shaped(rows, newest))
+            self._append(self._shaped(rows, greatest(self.held, self.cursor)))
         else:
             self._append(self._shaped(rows, self._floor()))
         if self.kind.cursor:
-            tops = [row[self.cursor] for row in rows if is_bound(row[self.cursor])]
-            self.top = max([*tops, *([self.top] if self.top is not None else [])], default=None)
+            self.top = greatest([*rows, {self.cursor: self.top}], self.cursor)
         self.rereads = False
 
     def refresh(self, rows: Sequence[Row]) -> None:
@@ -66,7 +64,12 @@ class Oracle:
         return max(self.top, datetime.min.replace(tzinfo=UTC) + lag) - lag
 
     def _shaped(self, rows: Sequence[Row], floor: Any) -> list[Row]:
-        """What a read from the floor meets: all that does not lie below it, and what has no cursor value."""
+        """What a read from the floor meets: all that does not lie below it, and what has no cursor value.
+
+        It meets nothing where the cursor is the whole key, so that no row can tie with the one it has come to.
+        """
+        if floor is not None and self.kind.key == (self.cursor,) and not self.kind.lag:
+            rows = [] if greatest(rows, self.cursor) == floor else rows
         return [self.shaped(row) for row in rows if floor is None or not is_below(row[self.cursor], floor)]
 
     def _append(self, rows: Sequence[Row]) -> None:
@@ -99,19 +102,24 @@ class FilesOracle(Oracle):
 
     known: dict[str, list[Row]] = field(default_factory=dict)
     """The files as they were read last, by their own columns."""
+    is_added_to: bool = False
+    """Whether rows were added to the table since it was last exchanged."""
 
     def apply_files(self, files: Mapping[str, list[Row]], read: Mapping[str, list[Row]]) -> None:
         """Take the files in that have changed; `read` has their rows with the columns that they are read with."""
         changed = [name for name in sorted(files) if self.known.get(name) != files[name]]
         rows = {name: [self.shaped(row) for row in read[name]] for name in sorted(files)}
         if self.kind.mode in REPLACING:
-            if changed or self.known.keys() != files.keys():
+            if self.is_added_to or changed or self.known.keys() != files.keys():
                 self.held = [row for some in rows.values() for row in some]
+            self.is_added_to = False
+            changed = []
         elif self.kind.mode == "upsert":
             self._upsert([row for name in changed for row in rows[name]])
         else:
             self.held += [row for name in changed if name not in self.known for row in rows[name]]
             self._append([row for name in changed if name in self.known for row in rows[name]])
+        self.is_added_to |= bool(changed)
         self.known = {name: [dict(row) for row in some] for name, some in files.items()}
 
 
@@ -135,6 +143,11 @@ class MirrorOracle(Oracle):
 def is_same(one: Row, other: Row) -> bool:
     """Tell whether rows are equal in every column that both were read with."""
     return all(repr(one[name]) == repr(other[name]) for name in one.keys() & other.keys())
+
+
+def greatest(rows: Sequence[Row], column: str) -> Any:
+    """The greatest value that a read can begin at; None where there is none."""
+    return max((row[column] for row in rows if is_bound(row.get(column))), default=None)
 
 
 def is_bound(value: Any) -> bool:
