@@ -1,17 +1,19 @@
 """Ordinary sources live through random events, and after every apply each table must be what its load mode promises.
 
-uv run python benchmarks/life.py [--seed 1] [--rounds 100] [--length 12] [--kind "sqlite, append"] [--shorten]
+uv run python benchmarks/life.py [--seed 1] [--rounds 100] [--minutes 60] [--length 8] [--kind "sqlite"] [--shorten]
 
-A history is a source (SQLite, PostgreSQL, a folder of files), a load mode, and so many rounds (`--length`) of inserts,
-updates, deletes, ties, late rows, rows without a cursor value, columns that come, go and widen, tables that are emptied
-and refilled, files that grow; each round ends with one apply, two, or one that is cut off and the next one. Histories
-of every kind follow each other until `--rounds` applies were compared. A history that fails is printed, with
-`--shorten` as the few steps that it fails by; the command then ends with 1.
+A history is a source (SQLite, PostgreSQL, a folder of JSON lines, CSV or Parquet files), a load mode, and so many
+rounds (`--length`) of events: what an application does to its rows, columns, keys and files, and what an operator does
+to the manifest (`tests/flow/life.py` has the list). Each round ends with an apply, two, or one that is cut off. All
+kinds of sources and modes take turns, in an order that the seed decides, until `--rounds` applies were made, or for
+`--minutes`. A history that fails is printed, with `--shorten` as the few steps that it fails by; the command then ends
+with 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -20,18 +22,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from time import monotonic
+from traceback import format_exc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # its sources, its oracle and its server
 
-from flow.life import Difference, Kind, Life, Step, history, kinds, seeded, shortened
+from flow.life import Difference, Life
+from flow.life_history import Step, history, shortened
+from flow.life_sources import Kind, kinds, seeded
 from flow.stand import Stand
 from hakiri.engine.session import close_session, open_session
-from hakiri.engine.settings import EngineSettings, SessionKind
+from hakiri.engine.settings import EngineSettings
+from hakiri.model.session import SessionKind
 from hakiri.wiring import WORKER_MODULES
 from postgres_servers import postgres_server
 from small_queries import FOR_SMALL_QUERIES
 
-PROJECT = '[project]\nname = "life"\n'
+PROJECT = '[project]\nname = "life"\n[catalog]\nbackend = "sqlite"\n'
 
 
 @dataclass
@@ -40,48 +47,63 @@ class Lives:
 
     folder: Path
     url: str
+    histories: Counter[str] = field(default_factory=Counter)
     applies: Counter[str] = field(default_factory=Counter)
-    begun: int = 0
+    failed: int = 0
 
     def live(self, kind: Kind, steps: Sequence[Step]) -> str:
         """Live a history, and return what was wrong with it."""
-        self.begun += 1
-        root = self.folder / f"history-{self.begun}"
-        root.mkdir()
+        root = Path(tempfile.mkdtemp(dir=self.folder))
         (root / "hakiri.toml").write_text(PROJECT, encoding="utf-8")
         life = Life(kind, Stand(root), self.url)
         try:
             life.live(steps)
         except Difference as difference:
             return str(difference)
+        except Exception:  # noqa: BLE001 told with the history that led to it
+            return f"{format_exc()}after {' '.join(life.told)}"
         finally:
-            self.applies[f"{kind.source} {kind.mode}"] += life.applies
+            name = f"{kind.source} {kind.mode}"
+            self.histories[name] += 1
+            self.applies[name] += life.applies
+            shutil.rmtree(root)
         return ""
+
+
+def turns(wanted: Sequence[Kind], seed: int) -> Iterator[tuple[int, Kind]]:
+    """All kinds in turn, again and again, each lap in another order."""
+    for lap in count():
+        for kind in seeded(f"{seed} {lap}").sample(wanted, len(wanted)):
+            yield lap, kind
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--length", type=int, default=12)
+    parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--length", type=int, default=8)
     parser.add_argument("--kind", default="")
     parser.add_argument("--shorten", action="store_true")
     asked = parser.parse_args()
     wanted = [kind for kind in kinds() if str(kind).startswith(asked.kind)]
-    failed = 0
+    started = monotonic()
     with opened() as lives:
-        for seed, kind in ((seed, kind) for seed in count(asked.seed) for kind in wanted):
-            if lives.applies.total() >= asked.rounds:
+        for lap, kind in turns(wanted, asked.seed):
+            if lives.applies.total() >= asked.rounds or monotonic() - started > asked.minutes * 60:
                 break
-            steps = history(seeded(f"{kind} {seed}"), asked.length)
+            steps = history(kind, seeded(f"{kind} {asked.seed} {lap}"), asked.length)
             if wrong := lives.live(kind, steps):
-                failed += 1
-                print(f"{kind}, seed {seed}: {wrong}", flush=True)
+                lives.failed += 1
+                print(f"--kind '{kind}', lap {lap}: {wrong}", flush=True)
                 if asked.shorten:
                     fewer = shortened(steps, lambda some, kind=kind: bool(lives.live(kind, some)))
                     print(f"  shortened: {lives.live(kind, fewer)}", flush=True)
-        print(f"{lives.applies.total()} applies compared, {failed} histories failed: {dict(lives.applies)}")
-    return 1 if failed else 0
+        for name, applies in sorted(lives.applies.items()):
+            print(f"{name}: {lives.histories[name]} histories, {applies} applies")
+        total = f"{lives.histories.total()} histories, {lives.applies.total()} applies"
+        print(f"{total}, {lives.failed} histories failed, {monotonic() - started:.0f} s")
+    return 1 if lives.failed else 0
 
 
 @contextmanager

@@ -6,371 +6,53 @@ any part of a history is a history as well, and one that fails can be cut down t
 
 from __future__ import annotations
 
-import json
 import random
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
-from pathlib import Path
-from typing import Any, Protocol
-from uuid import uuid4
+from typing import Any
 
 import polars as pl
-import psycopg
 
-from flow.stand import Stand
-from hakiri.model import crash_points as boundary
-from hakiri.model.crash_points import Boundary
-from hakiri.model.staged import PROVENANCE
-
-Row = dict[str, Any]
-
-MODES = ("append", "upsert", "truncate", "blue_green", "incremental_watermark")
-SOURCES = ("sqlite", "postgres", "files")
-REPLACING = ("truncate", "blue_green")
-START = datetime(2026, 1, 1, tzinfo=UTC)
-LAG = 5
-"""Seconds that a read goes back behind its cursor, where it does."""
-DEATHS = (
-    Boundary.PLANNED,
-    Boundary.LANDING_RESERVED,
-    Boundary.BEFORE_COMMIT,
-    Boundary.AFTER_COMMIT,
-    Boundary.LANDING_FINISHED,
-    Boundary.SNAPSHOT_RECORDED,
+from flow.life_history import AFTER_READING, BEFORE_READING, Step, dying
+from flow.life_manifest import VERBS, Manifest
+from flow.life_oracle import EXACT, FilesOracle, MirrorOracle, Oracle
+from flow.life_sources import (
+    LAG,
+    ODD_TIMES,
+    REPLACING,
+    TYPES,
+    Database,
+    Feed,
+    Files,
+    Kind,
+    Row,
+    instant,
+    seeded,
 )
-"""Where an apply is cut off: what a driver passes itself, so that no other process has to die."""
-TYPES = {"id": "bigint", "seen": "timestamp", "note": "text", "n": "integer"}
+from flow.stand import Stand
+from hakiri import wiring
+from hakiri.model.chunk import TableKey
+from hakiri.model.staged import PROVENANCE
+from hakiri.run.adopt import adopt_tables
+from hakiri.run.node import Node
+from hakiri.run.pipeline import RunOptions
+from hakiri.run.rewind import parse_window, rewind
+from hakiri.run.schema import schema_accept, schema_diff
+from hakiri.run.schema_history import last_schema_decision
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+BY_CONTENT = ("append", "incremental_watermark")
 ODD_TEXTS = ("", "ä\u0301 \U0001f600", "a'b\"c`d", "${x}", "null", " ", "line\nline", "\\")
 ODD_NUMBERS = (0, -1, 2**31 - 1, -(2**31))
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What is simulated: a source, and how its table is landed."""
-
-    source: str
-    mode: str
-    has_key: bool = True
-    has_cursor: bool = True
-    lag: int = 0
-
-    def __str__(self) -> str:
-        key, cursor = "key" if self.has_key else "no key", "cursor" if self.has_cursor else ""
-        return ", ".join(filter(None, [self.source, self.mode, key, cursor, f"lag {self.lag} s" if self.lag else ""]))
-
-    @property
-    def cursor(self) -> str | None:
-        return "seen" if self.has_cursor else None
-
-
-def kinds() -> list[Kind]:
-    """Every kind that means something."""
-    found = [
-        Kind(source, mode, has_key, has_cursor, lag)
-        for source in SOURCES
-        for mode in MODES
-        for has_key in (True, False)
-        for has_cursor in (True, False)
-        for lag in (0, LAG)
-    ]
-    return [one for one in found if _means_something(one)]
-
-
-def _means_something(kind: Kind) -> bool:
-    if kind.source == "files" and (kind.has_cursor or kind.mode == "incremental_watermark"):
-        return False
-    if kind.mode in REPLACING:
-        return kind.has_key and not kind.has_cursor and not kind.lag
-    if kind.mode == "incremental_watermark":
-        return kind.has_cursor and not kind.lag
-    return not (kind.mode == "upsert" and not kind.has_key) and not (kind.lag and not kind.has_cursor)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Something that happens."""
-
-    deed: str
-    seed: int
-
-
-class Source(Protocol):
-    """A table that an application writes to, and that the simulation knows row by row."""
-
-    columns: dict[str, Any]
-    """Each column, and what rows get in it when it is added."""
-
-    def rows(self) -> list[Row]: ...
-
-    def insert(self, rows: Sequence[Row]) -> None: ...
-
-    def change(self, key: int, row: Row) -> None: ...
-
-    def delete(self, keys: Sequence[int]) -> None: ...
-
-    def add(self, name: str, default: str | None) -> None: ...
-
-    def drop(self, name: str) -> None: ...
-
-    def manifest(self, kind: Kind) -> str: ...
-
-
-@dataclass
-class Database:
-    """A table of SQLite or PostgreSQL. Each row has a number of its own, `id`, whether or not that is a key."""
-
-    kind: Kind
-    root: Path
-    url: str = ""
-    table: str = field(default_factory=lambda: f"life_{uuid4().hex[:8]}")
-
-    def __post_init__(self) -> None:
-        self._make(TYPES)
-
-    def rows(self) -> list[Row]:
-        with self._opened() as connection:
-            found = connection.execute(f"SELECT {', '.join(self.columns)} FROM {self.table}").fetchall()
-        return [_plain(dict(zip(self.columns, row, strict=True))) for row in found]
-
-    def insert(self, rows: Sequence[Row]) -> None:
-        names = list(rows[0])
-        marks = ", ".join([self._mark] * len(names))
-        statement = f"INSERT INTO {self.table} ({', '.join(names)}) VALUES ({marks})"
-        self._run(*((statement, [self._value(row[name]) for name in names]) for row in rows))
-
-    def remake(self, rows: Sequence[Row]) -> None:
-        """Put another table in the place of this one, with the columns of these rows."""
-        self._run(f"DROP TABLE {self.table}")
-        self._make({name: TYPES.get(name, "text") for name in rows[0]})
-        self.insert(rows)
-
-    def change(self, key: int, row: Row) -> None:
-        updates = ", ".join(f"{name} = {self._mark}" for name in row)
-        values = [self._value(value) for value in row.values()]
-        self._run((f"UPDATE {self.table} SET {updates} WHERE id = {key}", values))
-
-    def delete(self, keys: Sequence[int]) -> None:
-        self._run(*(f"DELETE FROM {self.table} WHERE id = {key}" for key in keys))
-
-    def add(self, name: str, default: str | None) -> None:
-        told = f" DEFAULT '{default}'" if default is not None else ""
-        self._run(f"ALTER TABLE {self.table} ADD COLUMN {name} text{told}")
-        self.columns[name] = default
-
-    def drop(self, name: str) -> None:
-        self._run(f"ALTER TABLE {self.table} DROP COLUMN {name}")
-        del self.columns[name]
-
-    def rename(self, name: str, new: str) -> None:
-        self._run(f"ALTER TABLE {self.table} RENAME COLUMN {name} TO {new}")
-        self.columns = {new if one == name else one: default for one, default in self.columns.items()}
-
-    def widen(self) -> None:
-        """Let `n` hold more; SQLite has no such statement."""
-        if self.kind.source == "postgres":
-            self._run(f"ALTER TABLE {self.table} ALTER COLUMN n TYPE bigint")
-
-    def manifest(self, kind: Kind) -> str:
-        address = 'url = "${secret:LIFE_DSN}"' if self.url else 'path = "life.sqlite"'
-        return _manifest(kind, kind.source, address, f'name = "{self.table}"')
-
-    def _make(self, types: Mapping[str, str]) -> None:
-        self.columns: dict[str, Any] = dict.fromkeys(types)
-        key = " PRIMARY KEY" if self.kind.has_key else ""
-        columns = ", ".join(f"{name} {one}{key if name == 'id' else ''}" for name, one in types.items())
-        self._run(f"CREATE TABLE {self.table} ({columns})")
-
-    @property
-    def _mark(self) -> str:
-        return "%s" if self.url else "?"
-
-    def _value(self, value: Any) -> Any:
-        if not isinstance(value, datetime):
-            return value
-        plain = value.replace(tzinfo=None)
-        return plain if self.url else plain.isoformat(sep=" ")
-
-    def _run(self, *statements: str | tuple[str, list[Any]]) -> None:
-        with self._opened() as connection, connection:
-            for one in statements:
-                text, values = one if isinstance(one, tuple) else (one, [])
-                connection.execute(text, values)
-
-    @contextmanager
-    def _opened(self) -> Iterator[Any]:
-        opened: Any = psycopg.connect(self.url) if self.url else sqlite3.connect(self.root / "life.sqlite", timeout=60)
-        with closing(opened):
-            yield opened
-
-
-@dataclass
-class Files:
-    """A folder of JSON lines; every insert is a file, changes and deletes rewrite the files they concern."""
-
-    kind: Kind
-    root: Path
-    table: str = "life"
-
-    def __post_init__(self) -> None:
-        self.columns: dict[str, Any] = dict.fromkeys(TYPES)
-        self.files: dict[str, list[Row]] = {}
-        self._numbers = count()
-        self._folder.mkdir(parents=True)
-
-    def rows(self) -> list[Row]:
-        return [dict(row) for name in sorted(self.files) for row in self.files[name]]
-
-    def insert(self, rows: Sequence[Row]) -> None:
-        self._write(f"{next(self._numbers):05}.jsonl", list(rows))
-
-    def remove(self, name: str) -> None:
-        del self.files[name]
-        (self._folder / name).unlink()
-
-    def rename(self, name: str) -> None:
-        """Give a file the next name, as a new file would have it."""
-        rows = self.files[name]
-        self.remove(name)
-        self.insert(rows)
-
-    def append(self, rows: Sequence[Row], name: str) -> None:
-        self._write(name, [*self.files[name], *rows])
-
-    def change(self, key: int, row: Row) -> None:
-        for name, rows in self.files.items():
-            if any(one["id"] == key for one in rows):
-                self._write(name, [{**one, **row} if one["id"] == key else one for one in rows])
-                return
-
-    def delete(self, keys: Sequence[int]) -> None:
-        for name, rows in list(self.files.items()):
-            if any(one["id"] in keys for one in rows):
-                self._write(name, [one for one in rows if one["id"] not in keys])
-
-    def add(self, name: str, default: str | None) -> None:
-        self.columns[name] = default
-
-    def drop(self, name: str) -> None:
-        del self.columns[name]
-
-    def manifest(self, kind: Kind) -> str:
-        return _manifest(kind, "files", 'path = "data"', f'name = "{self.table}"')
-
-    def _write(self, name: str, rows: list[Row]) -> None:
-        self.files[name] = rows
-        told = [{key: _text(value) for key, value in row.items()} for row in rows]
-        (self._folder / name).write_text("".join(f"{json.dumps(row)}\n" for row in told), encoding="utf-8")
-
-    @property
-    def _folder(self) -> Path:
-        return self.root / "data" / self.table
-
-
-def _manifest(kind: Kind, connector: str, address: str, table: str) -> str:
-    key = ', primary_key = ["id"]' if kind.has_key else ""
-    watermark = ', watermark_column = "seen"' if kind.mode == "incremental_watermark" else ""
-    cursor = f'incremental = {{ column = "seen", lag = "{kind.lag}s" }}\n' if kind.has_cursor and not watermark else ""
-    return (
-        'id = "life"\n'
-        f'source = {{ connector = "{connector}", config = {{ {address} }} }}\n'
-        f"secrets = [{'' if connector != 'postgres' else chr(34) + 'LIFE_DSN' + chr(34)}]\n"
-        f"tables = [{{ {table}{key} }}]\n"
-        f'load = {{ mode = "{kind.mode}"{watermark} }}\n'
-        f"{cursor}"
-    )
-
-
-@dataclass
-class Oracle:
-    """What the table has to hold, known from the rows that the source had at each apply and from nothing else."""
-
-    kind: Kind
-    held: list[Row] = field(default_factory=list)
-    """Each landed row, with the columns that it was read with."""
-    top: Any = None
-    """The greatest cursor value that any read has met."""
-
-    def apply(self, rows: Sequence[Row]) -> None:
-        """Take one read of the source in."""
-        if self.kind.mode in REPLACING:
-            self.held = [dict(row) for row in rows]
-        elif self.kind.mode == "upsert":
-            self._upsert(self._read(rows))
-        elif self.kind.mode == "incremental_watermark":
-            newest = max((row["seen"] for row in self.held if row["seen"] is not None), default=None)
-            self._append([row for row in rows if row["seen"] is None or newest is None or row["seen"] >= newest])
-        else:
-            self._append(self._read(rows))
-        if self.kind.cursor:
-            tops = [row["seen"] for row in rows if row["seen"] is not None]
-            self.top = max([*tops, *([self.top] if self.top is not None else [])], default=None)
-
-    def _read(self, rows: Sequence[Row]) -> list[Row]:
-        """What a read meets: all that is not older than its cursor less the lag, and what has no cursor value."""
-        if not self.kind.cursor or self.top is None:
-            return list(rows)
-        floor = self.top - timedelta(seconds=self.kind.lag)
-        return [row for row in rows if row["seen"] is None or row["seen"] >= floor]
-
-    def _append(self, rows: Sequence[Row]) -> None:
-        """Add what is not there: each held row stands for one equal row; with a key and a cursor, for all of them."""
-        left, is_keyed = list(self.held), self.kind.has_key and self.kind.cursor
-        for row in rows:
-            alike = sorted((one for one in left if is_same(one, row)), key=lambda one: len(one.keys() & row.keys()))
-            if not alike:
-                self.held.append(dict(row))
-            elif not is_keyed:
-                left = [one for one in left if one is not alike[-1]]
-
-    def _upsert(self, rows: Sequence[Row]) -> None:
-        by_key = {row["id"]: row for row in self.held}
-        for row in rows:
-            old = by_key.get(row["id"])
-            is_older = old is not None and self.kind.cursor and _is_older(row["seen"], old["seen"])
-            if not is_older:
-                by_key[row["id"]] = {**(old or {}), **row}
-        self.held = list(by_key.values())
-
-
-def is_same(one: Row, other: Row) -> bool:
-    """Equal in every column that both were read with."""
-    return all(one[name] == other[name] for name in one.keys() & other.keys())
-
-
-def _is_older(new: Any, old: Any) -> bool:
-    return old is not None and (new is None or new < old)
-
-
-@dataclass
-class FilesOracle(Oracle):
-    """The same for files: each is read once, and again when it has changed."""
-
-    known: dict[str, list[Row]] = field(default_factory=dict)
-
-    def apply_files(self, files: dict[str, list[Row]]) -> None:
-        changed = {name: rows for name, rows in sorted(files.items()) if self.known.get(name) != rows}
-        if self.kind.mode in REPLACING:
-            self.held = [dict(row) for name in sorted(files) for row in files[name]]
-        elif self.kind.mode == "upsert":
-            self._upsert([row for name, rows in changed.items() if name not in self.known for row in rows])
-            self._upsert([row for name, rows in changed.items() if name in self.known for row in rows])
-        else:
-            self.held += [dict(row) for name, rows in changed.items() if name not in self.known for row in rows]
-            self._append([row for name, rows in changed.items() if name in self.known for row in rows])
-        self.known = {name: [dict(row) for row in rows] for name, rows in files.items()}
+ODD_DOUBLES = (float("inf"), float("-inf"), 1e300, -1e300)
 
 
 class Difference(AssertionError):
     """The table is not what its mode promises."""
-
-
-class Died(BaseException):
-    """What an apply is cut off by."""
 
 
 @dataclass
@@ -382,23 +64,31 @@ class Life:
     url: str = ""
     told: list[str] = field(default_factory=list)
     applies: int = 0
+    is_unfinished: bool = False
+    """Whether an apply was cut off, and no other has come since."""
+    has_accepted: bool = False
+    """Whether a narrower `n` was accepted."""
+    is_mixed: bool = False
+    """Whether landed rows have gone through different transforms."""
 
     def __post_init__(self) -> None:
         root = self.stand.root
-        is_of_files = self.kind.source == "files"
-        self.source: Any = Files(self.kind, root) if is_of_files else Database(self.kind, root, self._url)
-        self.oracle = FilesOracle(self.kind) if is_of_files else Oracle(self.kind)
+        url = self.url if self.kind.source == "postgres" else ""
+        self.source: Any
+        self.oracle: Oracle
+        if self.kind.mode == "cdc_mirror":
+            self.source, self.oracle = Feed(self.kind, root, url), MirrorOracle(self.kind)
+        elif self.kind.is_of_files:
+            self.source, self.oracle = Files(self.kind, root), FilesOracle(self.kind)
+        else:
+            self.source, self.oracle = Database(self.kind, root, url), Oracle(self.kind)
+        self.manifest = Manifest(self.kind)
+        self.oracle.shaped = self.manifest.shaped
         self.numbers = count(1)
-        self.now = START
+        self.now = 0
         self.columns = dict.fromkeys(TYPES)
         """Every column that has ever been landed."""
-        (root / "pipelines").mkdir(exist_ok=True)
-        self._manifest.write_text(self.source.manifest(self.kind), encoding="utf-8")
-        self.stand.environment["LIFE_DSN"] = self._url
-
-    @property
-    def _url(self) -> str:
-        return self.url if self.kind.source == "postgres" else ""
+        self.stand.environment["LIFE_DSN"] = url
 
     def live(self, steps: Iterable[Step]) -> None:
         """Do every step. Raises Difference at the first apply after which the table is not what it should be."""
@@ -427,57 +117,112 @@ class Life:
     def delete(self, dice: random.Random) -> None:
         self.source.delete([row["id"] for row in self._some(dice, 2)])
 
+    def empty(self, _dice: random.Random) -> None:
+        """Take all rows away."""
+        if isinstance(self.source, Feed):
+            self.source.truncate()
+        elif rows := self.source.rows():
+            self.source.delete([row["id"] for row in rows])
+
     def empty_and_refill(self, dice: random.Random) -> None:
         """Take all rows away, as a nightly job would, and put most of them back."""
         rows = self.source.rows()
-        if rows and self.kind.source != "files":
-            self.source.delete([row["id"] for row in rows])
+        if rows and not self.kind.is_of_files:
+            self.empty(dice)
             back = [row for row in rows if dice.random() < 0.8]
             if back:
                 self.source.insert(back)
 
-    def add_column(self, dice: random.Random) -> None:
-        default = dice.choice([None, "default"])
-        self.source.add(f"c{next(self.numbers)}", default)
-
-    def drop_column(self, dice: random.Random) -> None:
-        added = [name for name in self.source.columns if name not in TYPES]
-        if added:
-            self.source.drop(dice.choice(added))
-
-    def rename_column(self, dice: random.Random) -> None:
-        """Rename a column without a word in the manifest."""
-        added = [name for name in self.source.columns if name not in TYPES]
-        if added and isinstance(self.source, Database):
-            self.source.rename(dice.choice(added), f"c{next(self.numbers)}")
-
     def move_key(self, dice: random.Random) -> None:
         """Give a row another number, with a newer cursor value."""
         for row in self._some(dice, 1):
-            self.now += timedelta(seconds=1)
-            self.source.change(row["id"], {"id": next(self.numbers), "seen": self.now})
+            self.source.change(row["id"], {"id": next(self.numbers), "seen": self._newer(dice)})
+
+    def add_column(self, dice: random.Random) -> None:
+        default = dice.choice([None, "default"])
+        if not isinstance(self.source, Feed):
+            self.source.add(
+                f"extra{next(self.numbers)}", default if self.kind.source not in ("jsonl", "parquet") else None
+            )
+
+    def drop_column(self, dice: random.Random) -> None:
+        if extras := self._extras():
+            self.source.drop(dice.choice(extras))
+
+    def rename_column(self, dice: random.Random) -> None:
+        """Give a column another name, which the manifest declares or does not."""
+        extras = [name for name in self._extras() if name not in self.manifest.renamed]
+        if extras and isinstance(self.source, Database):
+            old, new = dice.choice(extras), f"extra{next(self.numbers)}"
+            self.source.rename(old, new)
+            if dice.random() < 0.5:
+                self._settle()
+                self.manifest.renamed[new] = old
+                self.oracle.rename({old: new})
+                self.columns = dict.fromkeys(new if name == old else name for name in self.columns)
 
     def widen(self, _dice: random.Random) -> None:
-        if isinstance(self.source, Database):
-            self.source.widen()
+        if self.kind.source == "postgres" and isinstance(self.source, Database):
+            self.source.retype("bigint")
+
+    def narrow(self, dice: random.Random) -> None:
+        """Let `n` hold less than has landed: that is refused, until it is accepted or taken back."""
+        if not isinstance(self.source, Database) or self.source.types["n"] != "bigint" or "n" in self.manifest.hidden:
+            return
+        self._settle()
+        if self._landed_type("n") != pl.Int64:
+            return
+        self.source.retype("integer")
+        if self.has_accepted:
+            return
+        self._refused("HK803")
+        if dice.random() < 0.5:
+            self.source.retype("bigint")
+        else:
+            self._accept()
+            self.has_accepted = True
+
+    def rekey_source(self, dice: random.Random) -> None:
+        """Give the source another primary key: only a manifest that names none follows it, and not without a word."""
+        if not isinstance(self.source, Database) or not self.kind.has_key or self.source.key != ("id",):
+            return
+        self._settle()
+        self.source.rekey(("id", "note"))
+        if not self.kind.names_key:
+            self._refused("HK610")
+            if dice.random() < 0.5:
+                self.source.rekey(("id",))
+            else:
+                self._become(key_columns=("id", "note"))
+                self.full_refresh(dice)
 
     def append_to_file(self, dice: random.Random) -> None:
-        if isinstance(self.source, Files) and self.source.files:
-            self.source.append([self._row(dice)], dice.choice(sorted(self.source.files)))
+        self._to_file(dice, lambda name: self.source.replace(name, [*self.source.files[name], self._row(dice)]))
+
+    def replace_file(self, dice: random.Random) -> None:
+        self._to_file(dice, lambda name: self.source.replace(name, [self._row(dice) for _ in range(2)]))
 
     def remove_file(self, dice: random.Random) -> None:
         if isinstance(self.source, Files) and len(self.source.files) > 1:
-            self.source.remove(dice.choice(sorted(self.source.files)))
+            self._to_file(dice, self.source.remove)
 
     def rename_file(self, dice: random.Random) -> None:
-        if isinstance(self.source, Files) and self.source.files:
-            self.source.rename(dice.choice(sorted(self.source.files)))
+        if isinstance(self.source, Files):
+            self._to_file(dice, self.source.rename_file)
+
+    def repeat_keys(self, dice: random.Random) -> None:
+        """Write rows that files have already once more, in a new file, changed."""
+        if isinstance(self.source, Files) and self.kind.mode == "upsert":
+            rows = [{**self._row(dice), "id": row["id"]} for row in self._some(dice, 3)]
+            if rows:
+                self.source.insert(rows)
 
     # Deeds: what an operator does.
 
     def apply(self, _dice: random.Random) -> None:
         """Apply, and compare; a second apply changes nothing."""
         self._apply()
+        self._read_by_oracle()
         self._compare()
 
     def apply_twice(self, dice: random.Random) -> None:
@@ -485,165 +230,275 @@ class Life:
         self.apply(dice)
 
     def apply_cut_off(self, dice: random.Random) -> None:
-        """An apply that dies on its way, and the next one, which goes on."""
-        with dying(dice.choice(DEATHS)), suppress(Died):
-            self._apply()
+        """Let an apply die on its way, and the next one go on."""
+        with dying(dice.choice(BEFORE_READING + AFTER_READING)):
+            self._apply(node=replace(Node.here(), started=1))
+        self.apply(dice)
+
+    def leave_cut_off(self, dice: random.Random) -> None:
+        """Let an apply die, and life go on before the next one: what was read by then lands first."""
+        if isinstance(self.source, Feed) or (self.kind.is_of_files and dice.random() < 0.5):
+            self.apply_cut_off(dice)
+            return
+        self._settle()
+        after = AFTER_READING[1:]  # of several files, some may be read at the end of the first
+        place = dice.choice(after if self.kind.is_of_files else BEFORE_READING + after)
+        with dying(place) as death:
+            self._apply(node=replace(Node.here(), started=1))
+        self.is_unfinished = death.is_over
+        if not death.is_over or place in after:
+            self._read_by_oracle()
+        if not death.is_over:
+            self._compare()
+
+    def full_refresh(self, _dice: random.Random) -> None:
+        """Read everything anew."""
+        self._settle()
+        self._apply(options=RunOptions(is_full_refresh=True))
+        self.is_mixed = False
+        if isinstance(self.oracle, FilesOracle):
+            self.oracle.held, self.oracle.known = [], {}
+            self._read_by_oracle()
+        else:
+            self.oracle.refresh(self._source_rows())
+        self._compare()
+
+    def rewind(self, dice: random.Random) -> None:
+        """Ask for everything to be read again; what is there already does not land again."""
+        if not self.kind.has_cursor or self.kind.mode not in ("append", "upsert") or not self.applies:
+            return
+        self._settle()
+        spec = self.stand.project().pipelines[self.manifest.pipeline].spec
+        self.stand.ask(partial(rewind, spec=spec, window=parse_window("", ""), reason="life", by="life"))
+        self.oracle.rereads = True
         self.apply(dice)
 
     def edit_lag(self, dice: random.Random) -> None:
         """Let reads go back farther, or less far."""
-        if self.kind.has_cursor and self.kind.mode in ("append", "upsert"):
-            self.kind = replace(self.kind, lag=dice.choice([0, 2, LAG]))
-            self.oracle.kind = self.kind
-            self._manifest.write_text(self.source.manifest(self.kind), encoding="utf-8")
+        if (
+            self.kind.cursor == "seen"
+            and self.kind.cursor_type == "timestamp"
+            and self.kind.mode in ("append", "upsert")
+        ):
+            self._become(lag=dice.choice([0, 2, LAG]))
 
-    def edit_in_vain(self, dice: random.Random) -> None:
-        """Edit the manifest so that the table cannot follow: the apply is refused and changes nothing."""
-        if not self.oracle.held:
+    def edit_mode(self, dice: random.Random) -> None:
+        """Land by another mode from now on."""
+        if self.kind.mode == "cdc_mirror":
             return
-        text = self.source.manifest(self.kind)
-        old, new, code = dice.choice(self._refused_edits())
-        before = Counter(_key(row, self.columns) for row in landed(self.stand, self.source.table))
-        self._manifest.write_text(text.replace(old, new), encoding="utf-8")
-        results = self.stand.apply()
-        self._manifest.write_text(text, encoding="utf-8")
-        codes = [error.code for result in results.values() for error in result.errors]
-        after = Counter(_key(row, self.columns) for row in landed(self.stand, self.source.table))
-        if codes != [code] or before != after:
-            raise Difference(f"{self.kind}: {old} became {new}: {codes}\nafter {' '.join(self.told)}")
+        self._settle()
+        modes = ["append", *REPLACING, *(["upsert"] if self.kind.has_key else [])]
+        if self.kind.has_cursor:
+            modes.append("incremental_watermark")
+        if self.is_mixed:  # rows that went through two transforms are not known again by their content
+            modes = [one for one in modes if one not in BY_CONTENT]
+        before = self.kind.mode
+        self._become(mode=dice.choice([one for one in modes if one != before] or [before]))
+        if self.kind.mode == "upsert" and self._landed_mode() in BY_CONTENT:
+            self._refused("HK621")
+            if dice.random() < 0.5:
+                self._become(mode=before)
+            else:
+                self.full_refresh(dice)
 
-    def _refused_edits(self) -> list[tuple[str, str, str]]:
-        found = [('id = "life"', 'id = "life-renamed"', "HK617")]
-        if self.kind.has_key and self.kind.mode not in REPLACING:
-            found.append(('primary_key = ["id"]', 'primary_key = ["note"]', "HK610"))
-        if self.kind.mode in ("append", "upsert") and self.oracle.top is not None and not self.kind.lag:
-            found.append(('column = "seen"', 'column = "id"', "HK613"))
-        return found
+    def edit_cursor(self, dice: random.Random) -> None:
+        """Name another cursor: where one is stored, that is refused until all is read anew."""
+        if not self.kind.has_cursor:
+            return
+        self._settle()
+        before = self.kind
+        self._become(cursor_column="id" if self.kind.cursor_column == "seen" else "seen", lag=0)
+        if self.kind.mode not in ("append", "upsert") or self.oracle.top is None:
+            self.oracle.top = None
+            self.apply(dice)
+            return
+        self._refused("HK613")
+        if dice.random() < 0.5:
+            self._become(cursor_column=before.cursor_column, lag=before.lag)
+        else:
+            self.full_refresh(dice)
 
-    @property
-    def _manifest(self) -> Path:
-        return self.stand.root / "pipelines/life.toml"
+    def edit_key(self, dice: random.Random) -> None:
+        """Name another key: that is refused until all is read anew."""
+        if not self.kind.has_key or not self.kind.names_key or self.kind.mode in (*REPLACING, "cdc_mirror"):
+            return
+        self._settle()
+        before = self.kind
+        self._become(key_columns=("id", "note") if self.kind.key == ("id",) else ("id",))
+        self._refused("HK610")
+        if dice.random() < 0.5:
+            self._become(key_columns=before.key_columns)
+        else:
+            self.full_refresh(dice)
 
-    def _apply(self) -> None:
+    def edit_columns(self, dice: random.Random) -> None:
+        """Select fewer columns, or all of them again."""
+        if not isinstance(self.source, Feed):
+            self._settle()
+            choices = [name for name in self.source.selectable() if name == "n" or name not in TYPES]
+            self.manifest.hidden = frozenset() if self.manifest.hidden else frozenset({dice.choice(choices)})
+
+    def edit_transform(self, dice: random.Random) -> None:
+        """Add, change or remove a transform: rows that are known by their content are read anew, or not at all."""
+        if isinstance(self.source, Feed):
+            return
+        self._settle()
+        is_known_by_content = self.kind.mode in BY_CONTENT
+        if self.kind.is_of_files and is_known_by_content:
+            self.apply(dice)
+        before = self.manifest.verb
+        self.manifest.verb = dice.choice([one for one in ("", *VERBS) if one != before])
+        if not is_known_by_content:
+            self.is_mixed = True
+            return
+        if isinstance(self.source, Files):  # new files are read by it, and those that were read before it are not
+            known = sorted(self.source.files)
+            self.insert(dice)
+            self.apply(dice)
+            self.source.replace(known[0], [*self.source.files[known[0]], self._row(dice)])
+        self._refused("HK619")
+        if self.kind.is_of_files or dice.random() < 0.5:
+            self.full_refresh(dice)
+        else:
+            self.manifest.verb = before
+
+    def rename_pipeline(self, _dice: random.Random) -> None:
+        """Give the pipeline another id: its tables are refused to it, until it has adopted them."""
+        self._settle()
+        before, self.manifest.pipeline = self.manifest.pipeline, f"life{next(self.numbers)}"
+        self._refused("HK617")
+        project = self.stand.project()
+        with wiring.services(self.stand.settings, project) as parts:
+            adopt_tables(parts, project, self.manifest.pipeline, before)
+
+    # What the deeds are done with.
+
+    def _become(self, **changes: Any) -> None:
+        """Edit the manifest."""
+        self.kind = replace(self.kind, **changes)
+        self.oracle.kind = self.manifest.kind = self.kind
+
+    def _settle(self) -> None:
+        """Apply, so that the table exists and nothing is under way when the manifest is edited."""
+        if self.is_unfinished or not self.applies:
+            self.apply(seeded(0))
+
+    def _accept(self) -> None:
+        """What `hakiri schema accept` does."""
+        settings, project = self.stand.settings, self.stand.project()
+        spec = project.pipelines[self.manifest.pipeline].spec
+        with wiring.existing_catalog(settings, project) as catalog:
+            differing = schema_diff(
+                spec,
+                wiring.connector(settings, project, spec),
+                catalog,
+                place=partial(wiring.place, project),
+                reshapes=wiring.transforms(settings, project, spec),
+            )
+            schema_accept(catalog, differing, by="life", reason="life")
+
+    def _apply(self, **how: Any) -> None:
         self.applies += 1
-        result = self.stand.apply()["life"]
+        self.manifest.write(self.stand.root, self.source)
+        result = self.stand.apply(**how)[self.manifest.pipeline]
         if result.errors:
-            raise Difference(f"{self.kind}: the apply fails: {result.errors[0]}")
+            raise Difference(f"{self.kind}: the apply fails: {result.errors[0]}\nafter {' '.join(self.told)}")
+        self.is_unfinished = False
+
+    def _refused(self, code: str) -> None:
+        """Apply, which has to be refused with this code and to change nothing."""
+        self.applies += 1
+        before = self._table()
+        self.manifest.write(self.stand.root, self.source)
+        codes = [error.code for error in self.stand.apply()[self.manifest.pipeline].errors]
+        if codes != [code] or before != self._table():
+            raise Difference(f"{self.kind}: {codes} instead of {code}\nafter {' '.join(self.told)}")
+
+    def _read_by_oracle(self) -> None:
+        if isinstance(self.oracle, FilesOracle):
+            self.oracle.apply_files(self.source.files, self.source.read())
+        else:
+            self.oracle.apply(self._source_rows())
+
+    def _source_rows(self) -> list[Row]:
+        return self.source.written if isinstance(self.source, Feed) else self.source.rows()
 
     def _compare(self) -> None:
-        if isinstance(self.oracle, FilesOracle):
-            self.oracle.apply_files(self.source.files)
-        else:
-            self.oracle.apply(self.source.rows())
         self.columns |= dict.fromkeys(name for row in self.oracle.held for name in row)
         wanted = Counter(_key(row, self.columns) for row in self.oracle.held)
-        found = Counter(_key(row, self.columns) for row in landed(self.stand, self.source.table))
+        found = self._table()
         if wanted != found:
             raise Difference(
-                f"{self.kind}: missing {sorted(wanted - found)[:3]}, too many {sorted(found - wanted)[:3]}\n"
-                f"after {' '.join(self.told)}"
+                f"{self.kind}: missing {sorted(wanted - found)[:3]}, too many {sorted(found - wanted)[:3]} "
+                f"of {list(self.columns)}\nafter {' '.join(self.told)}"
             )
+
+    def _table(self) -> Counter[tuple[Any, ...]]:
+        return Counter(_key(row, self.columns) for row in landed(self.stand, self.source.table))
+
+    def _landed_mode(self) -> str:
+        """How the catalog says that the table was landed last: an apply that finds nothing new lands nothing."""
+        key = TableKey(self.manifest.pipeline, self.source.table)
+        decided = self.stand.ask(lambda catalog: last_schema_decision(catalog, key))
+        return str(decided.mode)
+
+    def _landed_type(self, column: str) -> Any:
+        return pl.read_delta(str(self.stand.folder(self.source.table))).schema.get(column)
+
+    def _extras(self) -> list[str]:
+        return [name for name in self.source.columns if name not in TYPES]
 
     def _some(self, dice: random.Random, most: int) -> list[Row]:
         rows = self.source.rows()
         return dice.sample(rows, min(len(rows), dice.randint(1, most)))
 
+    def _to_file(self, dice: random.Random, deed: Callable[[str], None]) -> None:
+        if isinstance(self.source, Files) and self.source.files:
+            deed(dice.choice(sorted(self.source.files)))
+
     def _row(self, dice: random.Random) -> Row:
         number = next(self.numbers)
         note = dice.choice(ODD_TEXTS) + str(number) if dice.random() < 0.3 else f"note {number}"
-        row = {"id": number, "seen": self._moment(dice), "note": note, "n": dice.choice([number, *ODD_NUMBERS, None])}
+        is_wide = isinstance(self.source, Database) and self.source.types["n"] == "bigint"
+        numbers = [number, *ODD_NUMBERS, None, *([2**63 - 1, 2**40] if is_wide else [])]
+        row = {"id": number, "seen": self._moment(dice), "note": note, "n": dice.choice(numbers)}
         added = {name: default for name, default in self.source.columns.items() if name not in TYPES}
         return row | {name: dice.choice([default, f"own {number}"]) for name, default in added.items()}
 
-    def _moment(self, dice: random.Random) -> datetime | None:
-        """A cursor value: newer than all, equal to the newest, a little late, or none."""
-        way = dice.choice(["newer", "newer", "newer", "tied", "late", "none"])
+    def _moment(self, dice: random.Random) -> Any:
+        """A cursor value: newer than all, equal to the newest, a little late, none, or an odd one."""
+        way = dice.choices(["newer", "tied", "late", "none", "odd", "far"], [30, 10, 10, 8, 6, 1])[0]
         if way == "newer":
-            self.now += timedelta(seconds=dice.randint(1, 3))
+            return self._newer(dice)
+        if way == "odd":
+            return self._odd(dice)
+        if way == "far":
+            times = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
+            return dice.choice([-EXACT, EXACT] if self.kind.cursor_type == "double" else times)
         if way == "none":
             return None
-        return self.now - timedelta(seconds=dice.randint(1, 8)) if way == "late" else self.now
+        return self._at(self.now - dice.randint(1, 8) if way == "late" else self.now)
 
+    def _newer(self, dice: random.Random) -> Any:
+        self.now += dice.randint(1, 3)
+        return self._at(self.now)
 
-DEEDS = {
-    "insert": 5,
-    "update": 4,
-    "delete": 1,
-    "empty_and_refill": 1,
-    "add_column": 2,
-    "drop_column": 1,
-    "widen": 1,
-    "rename_column": 1,
-    "move_key": 1,
-    "append_to_file": 2,
-    "remove_file": 1,
-    "rename_file": 1,
-    "edit_lag": 1,
-    "edit_in_vain": 1,
-}
-APPLIES = {"apply": 5, "apply_twice": 1, "apply_cut_off": 1}
+    def _odd(self, dice: random.Random) -> Any:
+        """A value that no cursor comes to; of SQLite, which keeps no NaN and no times like these, fewer."""
+        is_postgres = self.kind.source == "postgres" and isinstance(self.source, Database)
+        if self.kind.cursor_type == "double":
+            return dice.choice([*ODD_DOUBLES, *([float("nan")] if is_postgres else [])])
+        return dice.choice(ODD_TIMES) if is_postgres else None
 
-
-def seeded(seed: int | str) -> random.Random:
-    """Dice that fall the same way whenever they are thrown."""
-    return random.Random(seed)  # noqa: S311 no secret is made of it
-
-
-def history(dice: random.Random, rounds: int) -> list[Step]:
-    """So many rounds of a few events and an apply."""
-    steps: list[Step] = []
-    for _ in range(rounds):
-        for deeds, number in ((DEEDS, dice.randint(1, 3)), (APPLIES, 1)):
-            chosen = dice.choices(list(deeds), list(deeds.values()), k=number)
-            steps += [Step(deed, dice.randrange(1 << 30)) for deed in chosen]
-    return steps
-
-
-def shortened(steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool]) -> list[Step]:
-    """The history without every step that it fails without."""
-    kept = list(steps)
-    for step in list(steps):
-        fewer = [one for one in kept if one is not step]
-        if fails(fewer):
-            kept = fewer
-    return kept
-
-
-@contextmanager
-def dying(place: Boundary) -> Iterator[None]:
-    """Inside, whoever passes the boundary for the first time is cut off there."""
-    before = boundary._count_down
-
-    def die(_stop: boundary.CrashPoint) -> None:
-        boundary.set_crash_point(boundary.CrashPoint(place, passing=-1))
-        boundary._count_down = lambda _: None
-        raise Died
-
-    boundary._count_down, boundary._state.stop = die, boundary.CrashPoint(place)
-    try:
-        yield
-    finally:
-        boundary._count_down, boundary._state.stop = before, None
+    def _at(self, moment: int) -> Any:
+        return float(moment) if self.kind.cursor_type == "double" else START + timedelta(seconds=moment)
 
 
 def landed(stand: Stand, table: str) -> list[Row]:
+    """What another engine finds in the table, without its provenance."""
     frame = pl.read_delta(str(stand.folder(table)))
-    return [_plain(row) for row in frame.drop(*PROVENANCE).rows(named=True)]
-
-
-def _plain(row: Row) -> Row:
-    return {name: _instant(value) if name == "seen" else value for name, value in row.items()}
-
-
-def _instant(value: Any) -> Any:
-    """One form of a cursor value, whoever tells it."""
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
-
-
-def _text(value: Any) -> Any:
-    return value.replace(tzinfo=None).isoformat(sep=" ") if isinstance(value, datetime) else value
+    rows = frame.drop(*PROVENANCE).rows(named=True)
+    return [{name: instant(value) if name == "seen" else value for name, value in row.items()} for row in rows]
 
 
 def _key(row: Row, columns: Iterable[str]) -> tuple[Any, ...]:

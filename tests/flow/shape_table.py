@@ -11,7 +11,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from flow.life import START, Kind, Oracle, Row
+from flow.life import START
+from flow.life_oracle import Oracle
+from flow.life_sources import Kind, Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "guarantees.md"
 BEGIN, END = "<!-- generated: python -m flow.shape_table -->", "<!-- generated until here -->"

@@ -11,11 +11,12 @@ from hakiri.model.chunk import Chunk, ChunkKey
 from hakiri.model.errors import RenameUnfit
 from hakiri.model.span import KeyRange
 from hakiri.plan.caution import CautionKind
-from hakiri.plan.errors import TransformChanged
+from hakiri.plan.errors import TransformChanged, VersionsLanded
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TransformFact
 from hakiri.plan.make import make_plan
 from hakiri.plan.reading import Reading, to_json
 from hakiri.plan.schema_changes import SchemaChange, refusal, schema_changes
+from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import SchemaPolicy
 from plan.world import facts_of, rows_of, state_of, survey_of
 
@@ -90,6 +91,27 @@ def test_columns_come_and_go() -> None:
 def test_another_key_is_refused() -> None:
     found = changes(columns(id="int"), columns(id="int"), landed_key=("id",), primary_key=("id", "line"))
     assert [astuple(one) for one in found] == [("rekeyed", "primary key", "id", "id, line", False)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "landed", "is_refused"),
+    [
+        ("upsert", "append", True),
+        ("upsert", "incremental_watermark", True),
+        ("upsert", "truncate", False),
+        ("upsert", "", False),
+        ("append", "upsert", False),
+    ],
+)
+def test_an_upsert_into_a_table_that_keeps_versions_waits_until_all_is_read_anew(
+    mode: str, landed: str, is_refused: bool
+) -> None:
+    both, facts = columns(id="int"), {"mode": LoadMode(mode), "landed_mode": landed}
+    found = changes(both, both, **facts)
+    assert [astuple(one) for one in found] == ([("merged", "load.mode", landed, mode, False)] if is_refused else [])
+    refused = refusal("shop", "orders", found, SchemaPolicy.EVOLVE)
+    assert isinstance(refused, VersionsLanded) is is_refused
+    assert all(one.is_applied for one in changes(both, both, is_full_refresh=True, **facts))
 
 
 @pytest.mark.parametrize(

@@ -308,6 +308,15 @@ def test_a_file_is_read_once_in_each_version(mode: str, read_again: list[str]) -
     assert [span.path for span in spans if isinstance(span, OneFile)] == read_again
 
 
+def test_all_files_are_read_where_a_table_that_was_added_to_is_to_be_exchanged() -> None:
+    spec = spec_of(load={"mode": "truncate"}, incremental=None)
+    survey = files(("a", "2"))
+    last = make_plan([facts_of(spec, survey=survey)]).new_chunks
+    table = {"known": tuple(state_of(chunk, ChunkStatus.DONE) for chunk in last), "landed": landed_keys(last)}
+    for landed, has_work in (("append", True), ("upsert", True), ("truncate", False), ("", False)):
+        assert make_plan([facts_of(spec, survey=survey, landed_mode=landed, **table)]).has_work is has_work
+
+
 def test_a_file_that_a_full_refresh_did_not_find_is_read_when_it_is_back() -> None:
     spec = spec_of(incremental=None)
     first = make_plan([facts_of(spec, survey=files(("a", "1"), ("b", "1")))]).new_chunks

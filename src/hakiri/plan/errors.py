@@ -149,6 +149,17 @@ class TransformChanged(
     """Another transform than landed rows went through, where a read has to know them again by their content."""
 
 
+class VersionsLanded(
+    TablePlanError,
+    code="HK621",
+    says="{subject} has landed by `{mode}`, which keeps every version of a row, and `upsert` has one row per key",
+    help='land it anew: `hakiri apply {pipeline} --full-refresh`; or keep `load.mode = "{mode}"`',
+):
+    """An upsert into a table that may hold several rows of one key: a MERGE would change all of them."""
+
+    mode: str
+
+
 class WatermarkUnfit(
     TablePlanError,
     code="HK612",

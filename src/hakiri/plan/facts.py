@@ -52,6 +52,10 @@ class TableFacts:
     transform: TransformFact | None = None
     landed_transform: str = ""
     """The digest of the transform that landed rows went through; NO_TRANSFORM for none, empty where it is not known."""
+    mode: LoadMode | None = None
+    """How the table lands: as declared, or as its key asks for."""
+    landed_mode: str = ""
+    """How it has landed so far; empty where that is not known, or before the first landing."""
     is_known_by_content: bool = False
     """Whether a row that is read again is found among the landed ones by its content."""
     landed_columns: tuple[ColumnFact, ...] | None = None

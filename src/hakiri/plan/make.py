@@ -18,6 +18,7 @@ from hakiri.plan.chunking import Cut, Portion, portions
 from hakiri.plan.errors import KeyNeeded
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.knobs import Knobs, knobs_of, window_for
+from hakiri.plan.modes import REPLACING
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
 from hakiri.plan.read_from import cursor_column, cursor_of, described_cursor, floor_of, lag_of
 from hakiri.plan.reading import from_json, to_json, window_of
@@ -140,7 +141,8 @@ def _unread(
     there = (state for state in history.since(since) if not (state.seal and state.seal.is_gone))
     read = {from_json(state.chunk.predicate).span for state in there}
     if pipeline.is_replacing(table):
-        return () if read == {portion.reading.span for portion in found} else found
+        is_exchanged = table.landed_mode in ("", *REPLACING)  # of a table that was added to, the last round is a part
+        return () if is_exchanged and read == {portion.reading.span for portion in found} else found
     return tuple(portion for portion in found if portion.reading.span not in read)
 
 

@@ -14,10 +14,12 @@ from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
 from hakiri.model.span import OneFile
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.widening import opened, wider
-from hakiri.plan.errors import KeyChanged, TransformChanged
+from hakiri.plan.errors import KeyChanged, TransformChanged, VersionsLanded
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TableFacts
+from hakiri.plan.modes import BY_CONTENT
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History
+from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import SchemaPolicy
 
 
@@ -32,6 +34,7 @@ class ChangeKind(StrEnum):
     RENAMED = "renamed"  # as declared; rejected where both names are there
     RESHAPED = "reshaped"  # by another transform; rejected where landed rows would no longer be known again
     REKEYED = "rekeyed"  # rejected, unless every row is read anew
+    MERGED = "merged"  # by upsert, into a table that may have several rows of a key; rejected in the same way
 
 
 APPLIED = frozenset({ChangeKind.ADDED, ChangeKind.DROPPED, ChangeKind.WIDENED})
@@ -57,7 +60,7 @@ def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChang
     landed, produced = ([_present(one, renamed) for one in names] for names in (table.landed_columns, table.produced))
     declared = table.upsert_key or table.primary_key
     keys = (tuple(present_name(name, renamed) for name in key) for key in (table.landed_key, declared))
-    found = [*_renamed(table), *_reshaped(table), *column_changes(landed, produced), *_key(*keys)]
+    found = [*_renamed(table), *_reshaped(table), *column_changes(landed, produced), *_key(*keys), *_merged(table)]
     is_strict = policy is SchemaPolicy.STRICT
     return tuple(SchemaChange(*change, is_applied=_is_applied(table, change, is_strict=is_strict)) for change in found)
 
@@ -72,6 +75,8 @@ def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: 
     if policy is SchemaPolicy.STRICT:
         return SchemaDrift(pipeline=pipeline, table=table, changes=tuple(map(told, refused)))
     first = refused[0]
+    if first.kind is ChangeKind.MERGED:
+        return VersionsLanded(pipeline=pipeline, table=table, mode=first.before or "")
     before, after = first.before or "none", first.after or "none"
     if first.kind is ChangeKind.RENAMED:
         return RenameUnfit(pipeline=pipeline, table=table, before=before, after=after, reason="both names are there")
@@ -95,6 +100,7 @@ MARKS = {
     ChangeKind.RENAMED: "=",
     ChangeKind.RESHAPED: "~",
     ChangeKind.REKEYED: "!",
+    ChangeKind.MERGED: "!",
 }
 
 _DIGITS = 8
@@ -137,7 +143,7 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
     if kind in ACCEPTABLE:
         accepted = {present_name(name, table.spec.renamed).casefold(): kind for name, kind in table.accepted.items()}
         return after in accepted_types(accepted.get(column.casefold()))
-    return kind in APPLIED or (kind is ChangeKind.REKEYED and _is_read_anew(table))
+    return kind in APPLIED or (kind in (ChangeKind.REKEYED, ChangeKind.MERGED) and _is_read_anew(table))
 
 
 def _is_read_anew(table: TableFacts) -> bool:
@@ -177,6 +183,12 @@ def _members(landed: Iterable[tuple[str, str]], produced: Iterable[tuple[str, st
 def _key(landed: tuple[str, ...], declared: tuple[str, ...]) -> Iterator[Change]:
     if landed and landed != declared:
         yield ChangeKind.REKEYED, "primary key", ", ".join(landed), ", ".join(declared) or None
+
+
+def _merged(table: TableFacts) -> Iterator[Change]:
+    """Append keeps every version of a row, and upsert would change all of them at once."""
+    if table.mode is LoadMode.UPSERT and table.landed_mode in BY_CONTENT:
+        yield ChangeKind.MERGED, "load.mode", table.landed_mode, LoadMode.UPSERT.value
 
 
 def _retyped(column: str, before: str, after: str) -> Iterator[Change]:

@@ -127,7 +127,8 @@ def _table(
         facts,
         is_full_refresh=is_full_refresh,
         upsert_key=load.upsert_key,
-        is_known_by_content=load.mode_for(facts.primary_key) in BY_CONTENT,
+        mode=(mode := load.mode_for(facts.primary_key)),
+        is_known_by_content=mode in BY_CONTENT,
     )
     return facts if catalog is None else _known(facts, TableKey(spec.id, table.name), catalog)
 
@@ -195,6 +196,7 @@ def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
         landed_partition=tuple(decided.partition_by) if decided else (),
         accepted=decided.accepted if decided else {},
         landed_transform=decided.transform if decided else "",
+        landed_mode=decided.mode if decided else "",
         cursor=catalog.cursor(key),
         known=catalog.chunks(key),
         landed=landed_chunks(catalog, key),

@@ -252,6 +252,8 @@ def _moved(before: SchemaDecision, after: SchemaDecision) -> Iterator[str]:
     yield from _come_and_gone(before, after)
     if tuple(present_name(name, after.renamed) for name in before.key) != after.key:
         yield f"key {', '.join(before.key) or 'none'} -> {', '.join(after.key) or 'none'}"
+    if before.mode and before.mode != after.mode:
+        yield f"load {before.mode} -> {after.mode}"
 
 
 def _come_and_gone(before: SchemaDecision, after: SchemaDecision) -> Iterator[str]:

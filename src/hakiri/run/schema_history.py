@@ -14,7 +14,7 @@ from hakiri.model.chunk import TableKey
 from hakiri.model.types import Struct, columns_of, from_delta, to_delta
 from hakiri.plan.facts import ColumnFact
 
-_OPTIONAL = ("accepted", "renamed", "dropped", "partition_by", "by", "run", "reason", "transform")
+_OPTIONAL = ("accepted", "renamed", "dropped", "partition_by", "by", "run", "reason", "transform", "mode")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,8 @@ class SchemaDecision:
     """The columns that the table's rows were read with, oldest first; none where no read looks for them again."""
     transform: str = ""
     """The digest of the transform that the rows went through; NO_TRANSFORM for none, empty where it is not known."""
+    mode: str = ""
+    """The load mode that the table was landed by last; empty where it is not known."""
     by: str = ""
     run: str = ""
     reason: str = ""
@@ -61,7 +63,15 @@ class SchemaDecision:
 
     @property
     def _decided(self) -> tuple[object, ...]:
-        return self.columns, self.key, tuple(self.partition_by), tuple(self.dropped), self.shapes, self.transform
+        return (
+            self.columns,
+            self.key,
+            tuple(self.partition_by),
+            tuple(self.dropped),
+            self.shapes,
+            self.transform,
+            self.mode,
+        )
 
     @property
     def has_landed(self) -> bool:

@@ -22,7 +22,7 @@ from pyarrow.parquet import encryption
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import check_config, open_connector
-from hakiri.extract.errors import BadValue, NoColumnFound, RequestWrong, SourceMoved, TableMissing
+from hakiri.extract.errors import BadValue, ColumnMissing, NoColumnFound, RequestWrong, SourceMoved, TableMissing
 from hakiri.model.errors import BadConfig
 from hakiri.model.span import WholeTable
 from hakiri.model.table import Column, SourceTable
@@ -316,6 +316,13 @@ def test_objects_without_members_are_quarantined_where_there_is_no_column_for_th
 def test_an_object_without_members_is_a_row_of_nulls_where_there_are_columns(tmp_path: Path) -> None:
     connector = folder(tmp_path, {"t/1.jsonl": b"{}\n", "t/2.jsonl": b'{"a": 1}\n'})
     assert read(connector)[1:] == ([{"a": None}, {"a": 1}], [])
+
+
+def test_files_without_a_row_lack_no_column(tmp_path: Path) -> None:
+    described = folder(tmp_path, {"t/1.jsonl": b""}).describe(SourceTable("t", primary_key=("id",)))
+    assert (described.names, described.primary_key) == ((), ("id",))
+    with pytest.raises(ColumnMissing):
+        folder(tmp_path, {"t/2.jsonl": b'{"no": 1}\n'}).describe(SourceTable("t", primary_key=("id",)))
 
 
 def test_empty_files_have_no_rows(tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ class FilesConnector:
                 Wanted(pa.schema(list(kinds.items())), True, found.path, table.name).require_one_of(schema.names)
             for field in schema:
                 kinds[field.name] = widened(kinds[field.name], field.type) if field.name in kinds else field.type
-        check_named(NAME, table, tuple(kinds))
+        if kinds or asked:  # files without a row tell no column, so none of them is missing
+            check_named(NAME, table, tuple(kinds))
         fields = [
             (name, arrow_type(told) if told else settled(kinds[name]))
             for name, told in (asked or dict.fromkeys(kinds)).items()
