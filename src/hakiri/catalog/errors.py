@@ -28,6 +28,21 @@ class CatalogUnavailable(
     reason: str
 
 
+class CatalogRefused(
+    CatalogError,
+    code="HK321",
+    says="the catalog in {store} cannot be used: {reason}",
+    help=(
+        "check `catalog.url` and the secret behind its password; the user needs `GRANT CREATE ON DATABASE` to make the "
+        "schema, or the right to read and write the tables of one that its owner made"
+    ),
+):
+    """A login or a right that the server refuses: waiting does not help."""
+
+    store: str
+    reason: str
+
+
 class CatalogDamaged(
     CatalogError,
     code="HK122",

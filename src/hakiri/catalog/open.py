@@ -59,7 +59,8 @@ def open_catalog(
 
     The session is asked for only by a catalog in tables that Spark knows by name.
 
-    Raises CatalogDriverMissing, CatalogUnavailable, CatalogTooNew; SecondWriter for Delta tables on a local path.
+    Raises CatalogDriverMissing, CatalogUnavailable, CatalogRefused, CatalogTooNew; SecondWriter for Delta tables on a
+    local path.
     """
     match settings:
         case SqliteFile(path):
