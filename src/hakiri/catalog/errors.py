@@ -46,14 +46,18 @@ class CatalogRefused(
 class CatalogDamaged(
     CatalogError,
     code="HK122",
-    says="the catalog in {store} is damaged: {file} is cut short ({bytes:,} bytes)",
     help=("`hakiri catalog rebuild --yes` keeps it aside and writes a new one from the tables' own Delta logs"),
 ):
-    """A commit of the catalog's own log that is cut short: what it recorded is lost."""
+    """A file of the catalog that is cut short, overwritten or gone: what it recorded is lost."""
 
     store: str
     file: str
-    bytes: int
+    bytes: int | None
+    """Its size; None where it is missing."""
+
+    def message(self) -> str:
+        size = "missing" if self.bytes is None else f"cut short or overwritten ({self.bytes:,} bytes)"
+        return f"the catalog in {self.store} is damaged: {self.file} is {size}"
 
 
 class CatalogBusy(
