@@ -30,6 +30,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 # The driver passes on no SQLSTATE while connecting or streaming: there the text has to do.
 _UNREAD = re.compile(r"Failed to connect: (?:invalid|unrecognized|missing) ")
+_RAISED = re.compile(r"^CONTEXT:\s+PL/pgSQL function .* at RAISE$", re.MULTILINE)
 _BAD_VALUE = re.compile(r"division by zero|out of range|invalid (input|byte|value|regular)|overflow|cannot cast")
 
 
@@ -40,6 +41,9 @@ def classified(failure: Exception, table: SourceTable, server: Dsn) -> SourceErr
     state, text = getattr(failure, "sqlstate", None), str(failure)
     if not state and _UNREAD.search(text):
         return BadConfig(connector=NAME, key="url", reason=server_words(text))
+    if (state or "").startswith("P0") or _RAISED.search(text):
+        reason = f"{server}: a function of the server raised: {server_words(text)}"
+        return RequestWrong(connector=NAME, table=table.name, reason=reason)
     if found := _of_any_client(state, text, table.name, server):
         return found
     return _by_state(state, text, table.name, server) if state else _by_text(failure, table.name, server)
@@ -77,8 +81,7 @@ def _by_state(state: str, text: str, table: str, server: Dsn) -> SourceError:
         case ("22", _) | (_, "XX001" | "XX002"):
             return BadValue(connector=NAME, table=table, reason=_without_values(words, state))
         case _:
-            # A function of the server's own may say anything.
-            return SourceFailed(connector=NAME, table=table, reason=f"{server}: SQLSTATE {state}")
+            return SourceFailed(connector=NAME, table=table, reason=f"{server}: {_without_values(words, state)}")
 
 
 def _by_text(failure: Exception, table: str, server: Dsn) -> SourceError:
@@ -87,7 +90,7 @@ def _by_text(failure: Exception, table: str, server: Dsn) -> SourceError:
         return RequestWrong(connector=NAME, table=table, reason=f"it would write: {words}")
     if _BAD_VALUE.search(str(failure)):
         return BadValue(connector=NAME, table=table, reason=_without_values(words))
-    if isinstance(failure, dbapi.Error):
+    if isinstance(failure, dbapi.Error) or "[libpq]" in str(failure):
         return SourceFailed(connector=NAME, table=table, reason=f"{server}: {_without_values(words)}")
     return SourceFailed(connector=NAME, table=table)
 
