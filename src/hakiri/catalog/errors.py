@@ -20,7 +20,11 @@ class AddressUnreadable(
 
 
 class CatalogUnavailable(
-    CatalogError, code="HK301", recovery=Recovery.RETRY, says="the catalog in {store} does not answer: {reason}"
+    CatalogError,
+    code="HK301",
+    recovery=Recovery.RETRY,
+    says="the catalog in {store} does not answer: {reason}",
+    help="check `[catalog]` in hakiri.toml, and that the server is up or the folder can be read and written",
 ):
     """The store behind the catalog does not answer."""
 
