@@ -301,13 +301,14 @@ def as_json(error: HakiriError) -> dict[str, Any]:
 
 
 def conceal(secret: str) -> None:
-    """From now on `mask` hides this value. Repeats change nothing; values too short to be secrets are ignored."""
-    for one in {secret, secret.strip()} - _concealed.known.keys():
-        if len(one) >= _SHORTEST_SECRET:
-            _concealed.known = {
-                **_concealed.known,
-                one: re.compile("|".join(sorted(_spellings(one), key=len, reverse=True))),
-            }
+    """From now on `mask` hides this value: a short one only where an address or a setting has its password.
+
+    Repeats change nothing.
+    """
+    for one in {secret, secret.strip()} - {""} - _concealed.known.keys():
+        spelled = "|".join(sorted(_spellings(one), key=len, reverse=True))
+        shape = spelled if len(one) >= _SHORTEST_SECRET else _IN_AN_ADDRESS.format(spelled=spelled)
+        _concealed.known = {**_concealed.known, one: re.compile(shape)}
 
 
 def mask(text: str) -> str:
@@ -340,6 +341,12 @@ class _Concealed:
 
 _concealed = _Concealed()
 _SHORTEST_SECRET = 4
+"""Shorter values occur in ordinary text."""
+_IN_AN_ADDRESS = (
+    r"(?:(?<=:)(?:{spelled})(?=@)"
+    r"|(?:(?i:(?<=password=)|(?<=pwd=)|(?<=secret=)|(?<=token=))(?:{spelled})(?=[&;\s]|$))"
+    r"|(?:(?i:(?<=password=['\"])|(?<=pwd=['\"])|(?<=secret=['\"])|(?<=token=['\"]))(?:{spelled})(?=['\"])))"
+)
 
 
 def _spellings(secret: str) -> set[str]:

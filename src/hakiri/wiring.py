@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.errors import CatalogDamaged
-from hakiri.catalog.open import CatalogSettings, DeltaPath, DeltaTables, PostgresServer, SqliteFile, open_catalog
+from hakiri.catalog.open import (
+    CatalogSettings,
+    DeltaPath,
+    DeltaTables,
+    PostgresServer,
+    SqliteFile,
+    find_damage,
+    open_catalog,
+    set_aside,
+)
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
 from hakiri.engine.databricks import is_runtime
@@ -165,22 +174,15 @@ def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
 
 
 def set_damaged_aside(settings: Settings, project: Project, *, is_rehearsal: bool) -> CatalogDamaged | None:
-    """Rename the folder of a catalog whose log is cut short, and say what is wrong with it; None where nothing is.
+    """Rename a catalog on a path whose files are damaged, and return what is wrong with it; None where nothing is.
 
-    A rehearsal renames nothing. Only a catalog of Delta tables in a folder is looked at.
+    A rehearsal renames nothing.
     """
     where = catalog_settings(settings, project)
-    if not isinstance(where, DeltaPath) or not where.root.exists():
-        return None
-    from hakiri.catalog.delta.damage import require_undamaged, set_aside
-
-    try:
-        require_undamaged(where.root)
-    except CatalogDamaged as damage:
-        if not is_rehearsal:
-            set_aside(where.root, clock())
-        return damage
-    return None
+    damage = find_damage(where)
+    if damage and not is_rehearsal and isinstance(where, SqliteFile | DeltaPath):
+        set_aside(where, clock())
+    return damage
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from hakiri.catalog.delta.replica import Changes
 from hakiri.catalog.delta.rust import DeltaCatalog, RustExecutor, merge_changes
 from hakiri.catalog.delta.sole_writer import require_sole_writer
 from hakiri.catalog.delta.upkeep import Upkeep
-from hakiri.catalog.errors import CatalogDamaged, CatalogUnavailable, SecondWriter
+from hakiri.catalog.errors import CatalogDamaged, SecondWriter
 from hakiri.catalog.tables import CHUNKS
 from hakiri.model.ledger import EpochScope
 
@@ -107,14 +107,44 @@ def test_processes_that_end_soon_leave_it_to_maintenance(opens: Opens, tmp_path:
     assert len(at_work.epochs()) == 12
 
 
-def test_a_damaged_file_is_told_as_the_catalogs(opens: Opens, tmp_path: Path) -> None:
+def test_a_damaged_file_is_named(opens: Opens, tmp_path: Path) -> None:
     registered(opens(), "p", 1)
-    for file in (tmp_path / "chunks").rglob("part-*.parquet"):
-        file.write_bytes(b"")
-    with pytest.raises(CatalogUnavailable):
-        opens().chunks(table_of("p"))
-    with pytest.raises(CatalogUnavailable):
-        opens().progress("p")
+    (file,) = (tmp_path / "chunks").rglob("part-*.parquet")
+    content = file.read_bytes()
+    for damage in (lambda: file.write_bytes(b""), lambda: file.write_bytes(content[:100]), file.unlink):
+        damage()
+        for look in (lambda: opens().chunks(table_of("p")), lambda: opens().progress("p")):
+            with pytest.raises(CatalogDamaged, match=f"{file.name} is (missing|cut short or overwritten)"):
+                look()
+
+
+@pytest.mark.parametrize(
+    "kept", [slice(0), slice(1_000), None, slice(-1)], ids=["empty", "cut short", "missing", "a byte short"]
+)
+def test_a_damaged_checkpoint_of_the_log_is_named(opens: Opens, tmp_path: Path, kept: slice | None) -> None:
+    catalog = opens(executor=RustExecutor(tmp_path, properties={**PROPERTIES, "delta.checkpointInterval": "3"}))
+    for number in range(5):
+        catalog.bump_epoch(EpochScope(f"project-{number}"))
+    last = max((tmp_path / "epochs" / "_delta_log").glob("*.checkpoint.parquet"))
+    if kept:
+        last.write_bytes(last.read_bytes()[kept])
+    else:
+        last.unlink()
+    with pytest.raises(CatalogDamaged) as caught:
+        opens().epochs()
+    assert caught.value.file == str(last)
+    assert caught.value.bytes == (last.stat().st_size if kept else None)
+    assert "`hakiri catalog rebuild --yes`" in str(caught.value.help())
+
+
+@pytest.mark.parametrize("content", ["", '{"version":', '{"size":7}'])
+def test_a_log_needs_no_name_of_its_last_checkpoint(opens: Opens, tmp_path: Path, content: str) -> None:
+    catalog = opens(executor=RustExecutor(tmp_path, properties={**PROPERTIES, "delta.checkpointInterval": "3"}))
+    for number in range(5):
+        catalog.bump_epoch(EpochScope(f"project-{number}"))
+    (tmp_path / "epochs" / "_delta_log" / "_last_checkpoint").write_text(content)
+    assert len(opens().epochs()) == 5
+    require_undamaged(tmp_path)
 
 
 def test_the_log_of_every_table_is_kept_for_more_than_a_day(opens: Opens, tmp_path: Path) -> None:

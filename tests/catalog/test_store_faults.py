@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.catalog.plans import registered, seal_for
+from conformance.catalog.plans import registered, seal_for, table_of
 from disks import SmallDisk, small_disk
-from hakiri.catalog.errors import CatalogUnavailable
-from hakiri.catalog.open import DeltaPath, SqliteFile, open_catalog
+from hakiri.catalog.errors import CatalogDamaged, CatalogUnavailable
+from hakiri.catalog.open import DeltaPath, SqliteFile, find_damage, open_catalog
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.postgres import MAX_CONNECTIONS, PostgresCatalog
 from hakiri.errors import Recovery, render
@@ -131,3 +131,29 @@ def test_a_catalog_cannot_be_made_on_a_full_disk_and_says_so(
         closing(open_catalog(kind(disk.folder / "catalog"))) as catalog,
     ):
         registered(catalog, "p", 1)
+
+
+@pytest.mark.parametrize("damage", [b"not a database at all", bytes(4_096), b"page"], ids=["text", "zeros", "a page"])
+def test_a_sqlite_catalog_whose_file_is_damaged_is_named(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "catalog.sqlite"
+    with closing(open_catalog(SqliteFile(path))) as catalog:
+        registered(catalog, "p", 50)
+    content = bytearray(path.read_bytes())
+    start = 4_096 if damage == b"page" else 0
+    content[start : start + 16_384] = bytes(range(1, 65)) * 256 if damage == b"page" else damage
+    path.write_bytes(content)
+    with pytest.raises(CatalogDamaged) as caught, closing(open_catalog(SqliteFile(path))) as catalog:
+        catalog.chunks(table_of("p"))
+    assert (caught.value.file, caught.value.bytes) == (str(path), len(content))
+    assert caught.value.recovery is Recovery.FIX
+    assert "`hakiri catalog rebuild --yes`" in str(caught.value.help())
+    assert find_damage(SqliteFile(path))
+
+
+def test_a_whole_sqlite_catalog_has_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.sqlite"
+    assert find_damage(SqliteFile(path)) is None
+    assert not path.exists()
+    with closing(open_catalog(SqliteFile(path))) as catalog:
+        registered(catalog, "p", 50)
+        assert find_damage(SqliteFile(path)) is None

@@ -143,6 +143,36 @@ def test_a_catalog_whose_log_is_cut_short_is_named_and_rebuilt(make_shop: Any) -
     assert shop.rows() == [(1, "new"), (2, "new"), (3, "new")]
 
 
+@pytest.mark.parametrize("backend", ["delta", "sqlite"])
+def test_a_catalog_whose_checkpoint_or_file_is_damaged_is_named_and_rebuilt(make_shop: Any, backend: str) -> None:
+    shop = make_shop('incremental = "updated_at"\n', backend=backend)
+    shop.put(1, 2)
+    shop.apply()
+    file = damage_catalog(shop.root, backend)
+    for command in (["status"], ["catalog", "rebuild"]):
+        told = shop.hakiri(*command)
+        assert (told.code, "error[HK122]" in told.err, str(file) in told.err) == (1, True, True), told.err
+        assert "`hakiri catalog rebuild --yes`" in told.err
+    assert shop.rebuild()[0]["landings"] == [1]
+    assert list(shop.root.glob("**/catalog*.damaged-*")), "nothing of it is removed"
+    shop.put(3)
+    shop.apply()
+    assert shop.rows() == [(1, "new"), (2, "new"), (3, "new")]
+
+
+def damage_catalog(root: Path, backend: str) -> Path:
+    """Cut a checkpoint of a Delta catalog short, or overwrite the file of one in SQLite."""
+    if backend == "delta":
+        (catalog,) = root.glob("**/catalog")
+        DeltaTable(catalog / "landings").create_checkpoint()
+        (file,) = (catalog / "landings" / "_delta_log").glob("*.checkpoint.parquet")
+        file.write_bytes(file.read_bytes()[:1_000])
+        return file
+    (file,) = root.glob("**/catalog.sqlite")
+    file.write_bytes(b"overwritten" * 1_000)
+    return file
+
+
 def test_a_repeat_changes_nothing_and_a_catalog_that_was_not_lost_is_left_alone(make_shop: Any) -> None:
     shop = make_shop('incremental = "updated_at"\n')
     shop.put(1)

@@ -37,6 +37,17 @@ connector = "sqlite"
 [source.config]
 path = "shop.db"
 """
+FILES = """\
+id = "shop"
+tables = ["orders"]
+retry = {{ max_attempts = 1 }}
+
+[source]
+connector = "files"
+
+[source.config]
+{config}
+"""
 NOBODY = 65_534
 
 
@@ -96,6 +107,77 @@ def test_check_refuses_a_password_wherever_it_is_in_an_address(project: MakeProj
     assert "hunter2" not in answer.err
 
 
+WEBHOOK = """\
+load = {{ post_hook = [{{ type = "webhook", url = "{url}" }}] }}
+"""
+TOKEN = "hunter2"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "spark.hadoop.fs.s3a.secret.key",
+        "spark.hadoop.fs.s3a.access.key",
+        "spark.authenticate.secret",
+        "spark.ssl.keyStorePassword",
+        "spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net",
+        "fs.azure.account.oauth2.client.secret.lake.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.sas.landing.lake.blob.core.windows.net",
+        "spark.hadoop.fs.gs.auth.service.account.private.key",
+        "my-api-key",
+    ],
+)
+def test_check_refuses_a_secret_among_the_settings_of_spark(project: MakeProject, hakiri: Hakiri, key: str) -> None:
+    written = '[project]\nname = "p"\n[engine.conf]\n"{key}" = "{value}"\n'
+    project({"hakiri.toml": written.format(key=key, value=TOKEN)})
+    answer = hakiri("check")
+    assert answer.code == 1
+    assert f"error[HK106]: `engine.conf.{key}` holds a secret in clear\n  --> hakiri.toml:4" in answer.err
+    assert TOKEN not in answer.err
+    project({"hakiri.toml": written.format(key=key, value="${secret:PW}")})
+    assert hakiri("check").code == 0
+
+
+def test_check_takes_other_settings_of_spark_for_no_secret(project: MakeProject, hakiri: Hakiri) -> None:
+    conf = {
+        "spark.hadoop.fs.s3a.aws.credentials.provider": "com.example.Provider",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.hadoop.fs.azure.account.auth.type.lake.dfs.core.windows.net": "OAuth",
+        "spark.sql.catalog.key": "id",
+    }
+    lines = "".join(f'"{key}" = "{value}"\n' for key, value in conf.items())
+    project({"hakiri.toml": f'[project]\nname = "p"\n[engine.conf]\n{lines}'})
+    assert hakiri("check").code == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"https://hooks.example.com/run?token={TOKEN}",
+        f"https://hooks.example.com/run?a=1&sig={TOKEN}",
+        f"https://me:{TOKEN}@hooks.example.com/run",
+    ],
+)
+@pytest.mark.parametrize("is_of_table", [False, True])
+def test_check_refuses_a_secret_in_the_address_of_a_webhook(
+    project: MakeProject, hakiri: Hakiri, url: str, is_of_table: bool
+) -> None:
+    load = WEBHOOK.format(url=url)
+    tables = f'tables = [{{ name = "orders", {load.strip()} }}]\n' if is_of_table else f'{load}tables = ["orders"]\n'
+    project({"pipelines/shop.toml": tables + SQLITE.replace('tables = ["orders"]\n', "")})
+    answer = hakiri("check")
+    assert answer.code == 1
+    key = "tables[0].load.post_hook[0].url" if is_of_table else "load.post_hook[0].url"
+    assert f"error[HK106]: `{key}` holds a secret in clear\n  --> pipelines/shop.toml:1" in answer.err
+    assert TOKEN not in answer.err
+
+
+def test_check_takes_columns_with_telling_names_for_no_secret(project: MakeProject, hakiri: Hakiri) -> None:
+    table = '{ name = "orders", renamed = { token = "old_token" }, query = "SELECT token FROM orders" }'
+    project({"pipelines/shop.toml": SQLITE.replace('["orders"]', f"[{table}]")})
+    assert "HK106" not in hakiri("check").err
+
+
 def test_a_missing_database_file_is_named_with_the_line_that_names_it(project: MakeProject, hakiri: Hakiri) -> None:
     root = project({"pipelines/shop.toml": SQLITE})
     answer = hakiri("plan")
@@ -111,6 +193,48 @@ def test_a_database_file_that_may_not_be_read_is_told_in_words(project: MakeProj
         answer = hakiri("plan")
     assert f"error[HK402]: access to `orders` of sqlite is refused: {root}/shop.db: Permission denied\n" in answer.err
     assert "  --> pipelines/shop.toml:8" in answer.err
+
+
+def test_a_missing_folder_is_named_with_the_line_that_names_it(project: MakeProject, hakiri: Hakiri) -> None:
+    root = project({"pipelines/shop.toml": FILES.format(config='path = "landing"')})
+    answer = hakiri("plan")
+    assert answer.code == 1
+    assert f"error[HK411]: `source.config.path` of files: {root}/landing: No such file or directory\n" in answer.err
+    assert "  --> pipelines/shop.toml:9" in answer.err
+    (root / "landing").write_text("")
+    assert f"`source.config.path` of files: {root}/landing: Not a directory\n" in hakiri("plan").err
+
+
+def test_a_folder_that_may_not_be_read_is_told_in_words(project: MakeProject, hakiri: Hakiri) -> None:
+    root = project({"pipelines/shop.toml": FILES.format(config='path = "landing"'), "landing/orders.csv": "a\n1\n"})
+    for closed in ("landing/orders.csv", "landing"):
+        (root / closed).chmod(0o000)
+        with _as_nobody(root):
+            answer = hakiri("plan")
+        assert f"error[HK402]: access to `orders` of files is refused: {root}/{closed}: Permission denied" in answer.err
+        assert "  --> pipelines/shop.toml:9" in answer.err
+        (root / closed).chmod(0o755)
+
+
+def test_an_object_store_that_does_not_answer_is_named_in_its_words(project: MakeProject, hakiri: Hakiri) -> None:
+    endpoint = f"http://127.0.0.1:{free_port()}"
+    config = f'path = "s3://shop-bucket/landing"\nendpoint = "{endpoint}"\nregion = "eu-west-1"'
+    keys = '\naccess_key = "${secret:PW}"\nsecret_key = "${secret:PW}"'
+    project({"pipelines/shop.toml": 'secrets = ["PW"]\n' + FILES.format(config=config + keys)})
+    answer = hakiri("plan")
+    assert f"error[HK401]: cannot reach files: s3://shop-bucket/landing at {endpoint}: " in answer.err
+    assert "connect to server" in answer.err
+    assert PASSWORD not in answer.err
+
+
+def test_a_bucket_that_is_missing_is_named(project: MakeProject, hakiri: Hakiri, s3_endpoint: str) -> None:
+    config = f'path = "s3://no-such-bucket/landing"\nendpoint = "{s3_endpoint}"\nregion = "eu-west-1"'
+    keys = '\naccess_key = "${secret:PW}"\nsecret_key = "${secret:PW}"'
+    project({"pipelines/shop.toml": 'secrets = ["PW"]\n' + FILES.format(config=config + keys)})
+    answer = hakiri("plan")
+    where = f"s3://no-such-bucket/landing at {s3_endpoint}"
+    assert f"error[HK411]: `source.config.path` of files: {where}: there is no such bucket\n" in answer.err
+    assert "  --> pipelines/shop.toml:10" in answer.err
 
 
 @contextmanager

@@ -86,6 +86,19 @@ def test_attempts_that_were_cut_off_make_no_wait_longer(make_stand: MakeStand, s
     assert [path.name for path in stand.folder("numbers").rglob("attempt-*")] == ["attempt-5"]
 
 
+def test_workers_that_were_killed_make_no_wait_longer_and_cost_an_attempt_each(
+    make_stand: MakeStand, source: Flaky
+) -> None:
+    patient = PIPELINE.replace('max_delay = "2s"', 'max_delay = "60s", jitter = false')
+    stand = make_stand({"pipelines/flaky.toml": patient})
+    faults = (kill_worker, kill_worker, UNREACHABLE)
+    (error,) = stand.apply(sources={"flaky": replace(source, pieces=1, faults=faults)})["flaky"].errors
+    assert isinstance(error, ChunksFailed)
+    failed = [event.body for event in stand.events if isinstance(event.body, ChunkFailed)]
+    assert [one.code for one in failed] == ["HK206", "HK206", "HK401"]
+    assert [one.retry_in_seconds for one in failed] == [1.0, 1.0, None]
+
+
 def test_a_chunk_that_never_has_memory_enough_says_which_it_is_and_what_makes_it_smaller(
     make_stand: MakeStand, source: Flaky
 ) -> None:

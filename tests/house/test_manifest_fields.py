@@ -11,6 +11,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
+from hakiri.extract.connectors import registry
 from hakiri.spec.project import ProjectSpec
 
 SRC = Path(__file__).parents[2] / "src" / "hakiri"
@@ -129,6 +130,32 @@ READERS = {
     "FileArrivalTrigger.url": "bundle/start.py: trigger.url",
     "FileArrivalTrigger.wait_after_last_change": "bundle/start.py: trigger.wait_after_last_change",
     "TableUpdateTrigger.tables": "bundle/start.py: trigger.tables",
+    **{
+        f"FilesConfig.{field}": f"extract/connectors/files/rows.py: config.{field}"
+        for field in ("batch_rows", "delimiter", "encoding", "header", "max_line_bytes", "null_values", "quote")
+    },
+    **{
+        f"FilesConfig.{field}": f"extract/connectors/files/store.py: config.{field}"
+        for field in ("access_key", "endpoint", "path", "region", "secret_key")
+    },
+    "FilesConfig.format": "extract/connectors/files/store.py: self._config.format",
+    "FilesConfig.pattern": "extract/connectors/files/store.py: self._config.pattern",
+    **{
+        f"PostgresConfig.{field}": f"extract/connectors/postgres/session.py: config.{field}"
+        for field in (
+            "batch_bytes",
+            "connect_timeout_seconds",
+            "lock_timeout_seconds",
+            "password",
+            "statement_timeout_seconds",
+            "url",
+        )
+    },
+    "PostgresConfig.piece_rows": "extract/connectors/postgres/connector.py: config.piece_rows",
+    **{
+        f"SqliteConfig.{field}": f"extract/connectors/sqlite/connector.py: config.{field}"
+        for field in ("batch_rows", "busy_timeout_seconds", "path", "piece_rows")
+    },
 }
 
 # Read by the check alone, which refuses what is not carried out (tests/spec/test_unavailable.py tries each of them).
@@ -174,7 +201,15 @@ def reads_of(file: str) -> frozenset[str]:
     return frozenset(map(ast.unparse, loads))
 
 
-FIELDS = sorted({*fields_below(ProjectSpec, set())} - READ_APART)
+def configs() -> Iterator[type[BaseModel]]:
+    """What `source.config` may be, for each connector that comes with Hakiri."""
+    for found in registry.names():
+        declared = registry.declaration(found)
+        if declared.connector.startswith("hakiri."):
+            yield declared.config
+
+
+FIELDS = sorted({name for model in (ProjectSpec, *configs()) for name in fields_below(model, set())} - READ_APART)
 
 
 @pytest.mark.parametrize("field", FIELDS)

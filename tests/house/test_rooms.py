@@ -59,6 +59,7 @@ MAP = {
     "catalog.postgres": room("errors model", "psycopg"),
     "catalog.delta.rust": room("errors model", "deltalake"),
     "catalog.delta.arrow": room("errors model", "pyarrow"),
+    "catalog.delta.damage": room("errors model", "deltalake pyarrow"),
     "catalog.delta.counting": room("errors model", "deltalake pyarrow"),
     "catalog.delta.upkeep": room("errors model", "deltalake"),
     "catalog.delta.spark": room("errors model", "pyspark"),

@@ -20,9 +20,28 @@ class AddressUnreadable(
 
 
 class CatalogUnavailable(
-    CatalogError, code="HK301", recovery=Recovery.RETRY, says="the catalog in {store} does not answer: {reason}"
+    CatalogError,
+    code="HK301",
+    recovery=Recovery.RETRY,
+    says="the catalog in {store} does not answer: {reason}",
+    help="check `[catalog]` in hakiri.toml, and that the server is up or the folder can be read and written",
 ):
     """The store behind the catalog does not answer."""
+
+    store: str
+    reason: str
+
+
+class CatalogRefused(
+    CatalogError,
+    code="HK321",
+    says="the catalog in {store} cannot be used: {reason}",
+    help=(
+        "check `catalog.url` and the secret behind its password; the user needs `GRANT CREATE ON DATABASE` to make the "
+        "schema, or the right to read and write the tables of one that its owner made"
+    ),
+):
+    """A login or a right that the server refuses: waiting does not help."""
 
     store: str
     reason: str
@@ -31,14 +50,18 @@ class CatalogUnavailable(
 class CatalogDamaged(
     CatalogError,
     code="HK122",
-    says="the catalog in {store} is damaged: {file} is cut short ({bytes:,} bytes)",
     help=("`hakiri catalog rebuild --yes` keeps it aside and writes a new one from the tables' own Delta logs"),
 ):
-    """A commit of the catalog's own log that is cut short: what it recorded is lost."""
+    """A file of the catalog that is cut short, overwritten or gone: what it recorded is lost."""
 
     store: str
     file: str
-    bytes: int
+    bytes: int | None
+    """Its size; None where it is missing."""
+
+    def message(self) -> str:
+        size = "missing" if self.bytes is None else f"cut short or overwritten ({self.bytes:,} bytes)"
+        return f"the catalog in {self.store} is damaged: {self.file} is {size}"
 
 
 class CatalogBusy(

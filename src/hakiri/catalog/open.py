@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from hakiri.catalog.errors import CatalogDriverMissing, CatalogUnavailable
+from hakiri.catalog.errors import CatalogDamaged, CatalogDriverMissing, CatalogUnavailable
 from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.model.clock import Clock
@@ -59,7 +59,8 @@ def open_catalog(
 
     The session is asked for only by a catalog in tables that Spark knows by name.
 
-    Raises CatalogDriverMissing, CatalogUnavailable, CatalogTooNew; SecondWriter for Delta tables on a local path.
+    Raises CatalogDriverMissing, CatalogUnavailable, CatalogRefused, CatalogTooNew; SecondWriter for Delta tables on a
+    local path.
     """
     match settings:
         case SqliteFile(path):
@@ -86,3 +87,31 @@ def open_catalog(
             return PostgresCatalog(url, schema=schema, clock=clock, sidecars=sidecars)
         case _:
             assert_never(settings)
+
+
+def find_damage(settings: CatalogSettings) -> CatalogDamaged | None:
+    """Return what is wrong with the files of a catalog on a path; None where nothing is, or there are none."""
+    try:
+        match settings:
+            case SqliteFile(path) if path.exists():
+                from hakiri.catalog.sqlite import require_undamaged
+
+                require_undamaged(path)
+            case DeltaPath(root) if root.exists():
+                from hakiri.catalog.delta.damage import require_undamaged as require_undamaged_log
+
+                require_undamaged_log(root)
+    except CatalogDamaged as damage:
+        return damage
+    return None
+
+
+def set_aside(settings: SqliteFile | DeltaPath, clock: Clock) -> Path:
+    """Rename a catalog's file or folder, so that the next one to open it makes a new one. Nothing is removed."""
+    path = settings.path if isinstance(settings, SqliteFile) else settings.root
+    kept = path.with_name(f"{path.name}.damaged-{clock.now():%Y%m%dT%H%M%S%f}")
+    for suffix in ("-wal", "-shm"):  # first: a new file must not meet the write-ahead log of the old one
+        beside = path.with_name(f"{path.name}{suffix}")
+        if beside.exists():
+            beside.rename(f"{kept}{suffix}")
+    return path.rename(kept)

@@ -22,15 +22,19 @@ from psycopg.errors import (
 from psycopg.rows import dict_row
 
 from hakiri.catalog.chunks import PROGRESS
-from hakiri.catalog.errors import AddressUnreadable, CatalogBusy, CatalogTooNew
+from hakiri.catalog.errors import AddressUnreadable, CatalogBusy, CatalogRefused, CatalogTooNew, CatalogUnavailable
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.migrations import SCHEMA_VERSION, statements
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.sqlite import refused
-from hakiri.catalog.store import Row, Session, unavailable
+from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import Table, Value
+from hakiri.errors import HakiriError
 from hakiri.model.clock import Clock
+from hakiri.model.disk_full import FULL, is_full
 from hakiri.model.dsn import Dsn
+from hakiri.model.errors import NotWritable
+from hakiri.model.postgres_failure import PostgresFailure, failure_of, server_words
 
 T = TypeVar("T")
 Connection = psycopg.Connection[dict[str, object]]
@@ -39,6 +43,8 @@ MAX_TRIES = 20
 MAX_CONNECTIONS = 4
 """Per process: more threads than that take turns, so that a fleet does not use up the server's connections."""
 CONNECT_SECONDS = 10
+
+HAS_TABLES = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'catalog_version'"
 
 _PARAMETER = re.compile(r":([a-z_]+)")
 
@@ -83,7 +89,7 @@ class PostgresStore:
     """A few connections, given to whoever needs one; every body is one transaction."""
 
     def __init__(self, url: str, schema: str) -> None:
-        self._address = _address(url)
+        self._address = _address(url).with_options({"connect_timeout": str(CONNECT_SECONDS)})
         self._schema = schema
         self._idle: LifoQueue[Connection] = LifoQueue()
         self._free = BoundedSemaphore(MAX_CONNECTIONS)
@@ -154,9 +160,19 @@ class PostgresStore:
             raise refused(str(cause).partition("\n")[0]) from cause
         except (DeadlockDetected, SerializationFailure):
             raise
-        except (psycopg.OperationalError, psycopg.InterfaceError, ReadOnlySqlTransaction) as cause:
+        except psycopg.Error as cause:
             self.close()  # a server that went away took the idle connections along, or is no longer the one to write to
-            raise unavailable(f"PostgreSQL ({self._address})", cause) from cause
+            raise self._told(cause) from cause
+
+    def _told(self, cause: psycopg.Error) -> HakiriError:
+        """Tell what passes from what a person has to change, in the server's words."""
+        store, words = f"PostgreSQL ({self._address})", server_words(str(cause))
+        if is_full(cause):
+            return NotWritable(folder=store, reason=FULL)
+        passes = isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError | ReadOnlySqlTransaction)
+        if passes and failure_of(cause.sqlstate, str(cause)) is not PostgresFailure.REFUSED:
+            return CatalogUnavailable(store=store, reason=words)
+        return CatalogRefused(store="PostgreSQL", reason=f"{self._address}: {words}")
 
     def _take(self) -> Connection:
         try:
@@ -171,7 +187,7 @@ class PostgresStore:
 
     def _connect(self) -> Connection:
         try:
-            return psycopg.connect(self._address.uri(), row_factory=dict_row, connect_timeout=CONNECT_SECONDS)
+            return psycopg.connect(self._address.uri(), row_factory=dict_row)
         except psycopg.ProgrammingError as cause:  # an option that libpq does not know
             raise AddressUnreadable(key="catalog.url", reason=str(cause).strip()) from cause
 
@@ -183,8 +199,9 @@ class PostgresStore:
         """Bring the schema to this release's number, one migrator at a time. A repeat changes nothing."""
         with self._connection() as connection, connection.transaction():
             PostgresSession(connection, self._schema).hold("migration")
-            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self._schema)))
-            connection.execute("CREATE TABLE IF NOT EXISTS catalog_version (number BIGINT NOT NULL)")
+            if not self._has_tables(connection):
+                connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self._schema)))
+                connection.execute("CREATE TABLE catalog_version (number BIGINT NOT NULL)")
             numbers = [row["number"] for row in connection.execute("SELECT number FROM catalog_version")]
             found = max((number for number in numbers if isinstance(number, int)), default=0)
             if found > SCHEMA_VERSION:
@@ -193,6 +210,10 @@ class PostgresStore:
                 for statement in statements("postgres", number):
                     connection.execute(statement.encode())
                 connection.execute("INSERT INTO catalog_version VALUES (%s)", (number,))
+
+    def _has_tables(self, connection: Connection) -> bool:
+        """Tell whether the schema is made: a user who works in it need not be one who may make it."""
+        return connection.execute(HAS_TABLES, (self._schema,)).fetchone() is not None
 
 
 def _address(url: str) -> Dsn:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
 from typing import IO, TypeVar
 
 from hakiri.catalog.chunks import PROGRESS
-from hakiri.catalog.errors import BackwardMove, CatalogTooNew
+from hakiri.catalog.errors import BackwardMove, CatalogDamaged, CatalogTooNew
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.migrations import SCHEMA_VERSION, statements
 from hakiri.catalog.sidecars import Sidecars
@@ -173,4 +173,18 @@ def translated(store: str) -> Iterator[None]:
     except sqlite3.IntegrityError as cause:
         raise refused(str(cause)) from cause
     except sqlite3.DatabaseError as cause:
+        # A result code's low byte is the kind; what is above it tells the pages of an index from those of a table.
+        if getattr(cause, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise damaged(Path(store)) from cause
         raise unavailable(store, cause) from cause
+
+
+def require_undamaged(path: Path) -> None:
+    """Return where every page of the file can be read. Raises CatalogDamaged and CatalogUnavailable."""
+    with translated(str(path)), closing(connect(str(path))) as connection:
+        if [row[0] for row in connection.execute("PRAGMA quick_check(1)")] != ["ok"]:
+            raise damaged(path)
+
+
+def damaged(path: Path) -> CatalogDamaged:
+    return CatalogDamaged(store=str(path), file=str(path), bytes=path.stat().st_size if path.exists() else None)

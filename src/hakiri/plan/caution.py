@@ -14,9 +14,11 @@ from hakiri.model.source import CursorKind
 from hakiri.model.span import OneFile
 from hakiri.plan.chunking import Portion
 from hakiri.plan.facts import PipelineFacts, TableFacts
+from hakiri.plan.modes import BY_CONTENT
 from hakiri.plan.read_from import cursor_column, type_of_cursor
+from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History
-from hakiri.plan.schema_changes import SchemaChange
+from hakiri.plan.schema_changes import ChangeKind, SchemaChange
 from hakiri.plan.sizing import Target
 from hakiri.spec.load import LoadMode
 
@@ -41,6 +43,10 @@ class CautionKind(StrEnum):
     SCHEMA = "schema"
     PER_CHUNK = "per-chunk"
     PARTITIONING = "partitioning"
+    NEW_COLUMN = "new-column"
+    MIXED_SHAPES = "mixed-shapes"
+    CHANGED_FILE = "changed-file"
+    RENAMED_FILE = "renamed-file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ def cautions(
             _schema(changes),
             _partitioning(table),
             _transform(table),
+            _new_columns(pipeline, table, history, changes),
+            _files(pipeline, table, history, portions),
         )
         for kind, text in part
     )
@@ -178,3 +186,42 @@ def _partitioning(table: TableFacts) -> Cautions:
 def _transform(table: TableFacts) -> Cautions:
     if table.transform and table.transform.sees_all:
         yield CautionKind.PER_CHUNK, "the transform sorts, groups or numbers the rows of one chunk, not of the table"
+
+
+def _new_columns(
+    pipeline: PipelineFacts, table: TableFacts, history: History, changes: Iterable[SchemaChange]
+) -> Cautions:
+    """Warn where rows that are read again are compared without a column (docs/guarantees.md)."""
+    added = [one.column for one in changes if one.kind is ChangeKind.ADDED and one.is_applied]
+    if not added or pipeline.mode(table) not in BY_CONTENT or table.is_full_refresh:
+        return
+    named = ", ".join(f"`{name}`" for name in added[:5])
+    if not _is_of_files(table):
+        text = f"{named} is new: a row that was read before, and has changed there alone, is taken for the landed one"
+        yield CautionKind.NEW_COLUMN, text
+    staged = history.having(ChunkStatus.DONE)
+    unread = history.having(ChunkStatus.PENDING, ChunkStatus.RUNNING, ChunkStatus.WAITING, ChunkStatus.FAILED)
+    if staged and unread and not table.primary_key:
+        text = f"chunks that were read before {named} came land with chunks that have it, and are compared without it"
+        yield CautionKind.MIXED_SHAPES, text
+
+
+def _files(pipeline: PipelineFacts, table: TableFacts, history: History, portions: Iterable[Portion]) -> Cautions:
+    """Warn where rows of a file may land again, or be taken for those of another file (docs/guarantees.md)."""
+    if pipeline.mode(table) is not LoadMode.APPEND or not _is_of_files(table) or table.is_full_refresh:
+        return
+    spans = [from_json(state.chunk.predicate).span for state in history.chunks if state.chunk.key in history.landed]
+    landed = {span.path: span.version for span in spans if isinstance(span, OneFile)}
+    by_version = {version: path for path, version in landed.items()}
+    unread = [portion.reading.span for portion in portions if isinstance(portion.reading.span, OneFile)]
+    if (changed := [span.path for span in unread if span.path in landed]) and not table.primary_key:
+        text = f"{_first_of(changed)} has changed: those of its rows that equal a row of another file do not land"
+        yield CautionKind.CHANGED_FILE, text
+    if renamed := [span for span in unread if span.path not in landed and span.version in by_version]:
+        was = by_version[renamed[0].version]
+        text = f"{_first_of([one.path for one in renamed])} looks like {was}, which has landed: its rows land again"
+        yield CautionKind.RENAMED_FILE, text
+
+
+def _first_of(paths: list[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{paths[0]} (and {len(paths) - 1} more)"

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from hakiri.catalog.errors import LeaseLost
+from hakiri.engine.errors import TaskLost
 from hakiri.engine.task import call_on_executor
 from hakiri.errors import HakiriError, Recovery
 from hakiri.extract.changes.feed import feed_of
@@ -215,9 +216,9 @@ class ChunkExtractor:
         if isinstance(error, SessionLost | NotWritable):  # the chunk has not failed, so it costs no attempt
             self._give_back(lease, error.message())
             raise error
-        # Attempts that were cut off are no sign of a failing source, so they do not make the wait longer.
-        self._failures[lease.chunk.key] += 1
-        failure = failure_of(error, self._context.backoff, self._failures[lease.chunk.key])
+        # A killed worker is no sign of a failing source: it costs an attempt, and does not make the wait longer.
+        self._failures[lease.chunk.key] += not isinstance(error, TaskLost)
+        failure = failure_of(error, self._context.backoff, max(1, self._failures[lease.chunk.key]))
         catalog = self._context.services.catalog
         try:
             status = self._context.with_retries("fail", lambda: catalog.fail(lease, failure))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadMode, LoadSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, ProjectSpec
-from hakiri.spec.reference import holds_secret, is_malformed, references_in, texts_in
+from hakiri.spec.reference import holds_secret, is_malformed, references_in, shows_password, texts_in
 from hakiri.spec.unavailable import Unavailable, unavailable_in_pipeline, unavailable_in_project
 from hakiri.spec.validation_errors import guess, key_name
 
@@ -34,6 +35,8 @@ _KEYS_OF_MODE = {
 }
 _KEYS_OF_NO_MODE = _KEYS_OF_MODE[LoadMode.UPSERT]  # a key makes it one
 _UNSAID = LoadSpec()
+_SECTIONS_WITH_SECRETS = frozenset({"source", "destination", "catalog", "sync", "engine"})
+_AS_NAME = re.compile(r"\W+")
 
 
 def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> Iterator[ManifestError]:
@@ -293,6 +296,12 @@ def _check_text(path: KeyPath, text: str, where: Where) -> Iterator[ManifestErro
             reason="a reference is `${env:NAME}` or `${secret:NAME}`",
         )
     name = next((part for part in reversed(path) if isinstance(part, str)), "")
-    if path[0] in {"source", "destination", "catalog", "sync", "engine"} and holds_secret(name, text):
-        suggestion = f"${{secret:{name.upper()}}}" if "://" not in text else "the password as ${secret:NAME}"
+    # Outside of these sections a telling name is that of a column.
+    is_secret = (
+        holds_secret(name, text) if path[0] in _SECTIONS_WITH_SECRETS else path[-1] == "url" and shows_password(text)
+    )
+    if is_secret:
+        suggestion = f"${{secret:{_AS_NAME.sub('_', name).upper()}}}"
+        if "://" in text:
+            suggestion = "the password as ${secret:NAME}" if "@" in text else "the value as ${secret:NAME}"
         yield SecretInClear(place=where(path), key=key_name(path), suggestion=suggestion)

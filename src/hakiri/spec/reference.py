@@ -13,9 +13,14 @@ from hakiri.spec.lines import KeyPath
 
 _REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z_][A-Za-z0-9_]{0,127})\}")
 _SECRET_KEY = re.compile(
-    r"(?:^|_)(?:(?:ssl)?password|passwd|pwd|secret|token|api_?key|access_?key|private_?key|client_?secret|credentials?)$",
+    r"(?:^|[._-])(?:(?:ssl)?password|passwd|pwd|secret|token|credentials?|(?:api|access|private|secret)[._-]?key"
+    r"|client[._-]?secret)$"
+    # Settings of Hadoop for Azure end with the account that they are for.
+    r"|(?:^|\.)fs\.azure\.(?:account\.key|account\.oauth2\.client\.secret|sas)(?:\.|$)",
     re.IGNORECASE,
 )
+_SIGNED = re.compile(r"sig(?:nature)?", re.IGNORECASE)
+"""An option by which whoever has the address is let in."""
 _OPTION = re.compile(r"[?&;]([^=?&;]+)=([^&;]*)")
 _PAIR = r"\s*\w+\s*=\s*(?:'(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)\s*"
 _PAIRS = re.compile(rf"(?=.*\b(?:host|hostaddr|dbname|user|service)\s*=)(?:{_PAIR})+", re.DOTALL)
@@ -50,10 +55,12 @@ def is_malformed(text: str) -> bool:
 
 def holds_secret(key: str, text: str) -> bool:
     """Whether a key's text looks like a secret in clear: a telling name, or a password inside an address."""
-    marked = _REFERENCE.sub(_MARK, text)
-    if _SECRET_KEY.search(_snake(key)) and _is_clear(marked):
-        return True
-    return any(_is_clear(password) for password in _passwords(marked))
+    return (bool(_SECRET_KEY.search(_snake(key))) and _is_clear(_REFERENCE.sub(_MARK, text))) or shows_password(text)
+
+
+def shows_password(text: str) -> bool:
+    """Whether a text is an address with a password or a token in clear."""
+    return any(_is_clear(password) for password in _passwords(_REFERENCE.sub(_MARK, text)))
 
 
 def texts_in(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
@@ -112,7 +119,7 @@ def _passwords(marked: str) -> Iterator[str]:
         yield user.rpartition("@")[0].partition(":")[2]
     pairs = _OPTION if is_address else _NAMED if _PAIRS.fullmatch(marked) else None
     for name, value in pairs.findall(marked) if pairs else ():
-        if _SECRET_KEY.search(_snake(name)):
+        if _SECRET_KEY.search(_snake(name)) or (is_address and _SIGNED.fullmatch(name)):
             yield value.strip("'")
 
 

@@ -18,11 +18,12 @@ from psycopg import sql
 
 from clocks import ManualClock
 from hakiri import errors
-from hakiri.errors import HakiriError, as_json, conceal, mask, masked, render
+from hakiri.errors import HakiriError, Recovery, as_json, conceal, mask, masked, render
 from hakiri.extract.connectors.registry import open_connector
-from hakiri.extract.errors import SourceRefused, SourceTimeout, SourceUnreachable
+from hakiri.extract.errors import RequestWrong, SourceRefused, SourceTimeout, SourceUnreachable
 from hakiri.model.dsn import Dsn
 from hakiri.model.errors import BadConfig
+from hakiri.model.span import WholeTable
 from hakiri.model.table import SourceTable
 from hakiri.run.events import RunEnded
 from hakiri.run.journal import Journal
@@ -115,6 +116,26 @@ def test_a_table_that_may_not_be_read_is_told_in_the_servers_words(login: LoginS
     assert error.message().endswith("database `postgres`: permission denied for schema logins")
 
 
+def test_what_a_function_of_the_server_raises_is_shown_and_not_tried_again(
+    owner: psycopg.Connection, login: LoginServer
+) -> None:
+    for name, code in (("boom", ""), ("own_code", ", errcode = 'MY001'")):
+        body = f"BEGIN RAISE EXCEPTION USING message = 'no luck today' {code}; END"
+        owner.execute(f"CREATE FUNCTION logins.{name}() RETURNS int LANGUAGE plpgsql AS $${body}$$")
+        owner.execute(f"CREATE VIEW logins.{name} AS SELECT logins.{name}() AS id")
+    connector = open_connector("postgres", {"url": login.owner})
+
+    def refusal(view: str) -> HakiriError:
+        with pytest.raises(HakiriError) as caught:
+            list(connector.read(connector.describe(SourceTable(view)), WholeTable()))
+        return caught.value
+
+    for raised in (refusal("logins.boom"), refusal("logins.own_code")):
+        assert isinstance(raised, RequestWrong)
+        assert raised.recovery is Recovery.FIX
+        assert raised.message().endswith("database `postgres`: a function of the server raised: no luck today")
+
+
 @pytest.mark.usefixtures("owner")
 def test_an_option_that_libpq_does_not_know_is_named(login: LoginServer) -> None:
     error = failure({"url": login.url(user="app", more="?sslmod=require"), "password": PASSWORD})
@@ -198,6 +219,18 @@ def test_a_secret_is_masked_however_it_is_spelled(secret: str, around: tuple[str
     for spelling in spellings(secret) | {json.dumps(json.dumps({"a": secret}))}:
         shown = mask(spelling.join(around))
         assert not [one for one in spellings(secret) if one in shown]
+
+
+@pytest.mark.parametrize("short", ["x", "a1", "p@w"])
+def test_a_short_password_is_masked_where_an_address_has_it(short: str) -> None:
+    conceal(short)
+    for spelling in {short, quote(short, safe="")}:
+        assert mask(f"no such host: postgresql://u:{spelling}@h/d") == "no such host: postgresql://u:***@h/d"
+        assert mask(f"postgresql://h/d?password={spelling}&a=1") == "postgresql://h/d?password=***&a=1"
+        assert mask(f"host=h password={spelling}") == "host=h password=***"
+        assert mask(f"host=h password='{spelling}' a=b") == "host=h password='***' a=b"
+    assert mask(f"max {short}") == f"max {short}"
+    assert mask(f"password={short}yz") == f"password={short}yz"
 
 
 def test_what_overlaps_is_masked_whole() -> None:

@@ -62,7 +62,7 @@ def test_a_function_is_told_what_has_landed_and_its_arguments(book: Path) -> Non
         ("untyped", {"channel": "a"}, "its argument `channel` is None, and str is given"),
         ("deaf", {}, "it takes the call first"),
         ("not_a_function", {}, "is not a function"),
-        ("missing", {}, "loading `missing` failed with AttributeError"),
+        ("missing", {}, "loading `missing` failed: module 'ops_of_a_test' has no attribute 'missing'"),
         ("os", {}, "it is not installed here"),
         ("system", {}, "it is not installed here"),
     ],

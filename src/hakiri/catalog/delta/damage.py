@@ -1,4 +1,4 @@
-"""Find commits of a catalog's log that were cut short: delta-rs passes over an empty one without a word."""
+"""Find the files of a catalog that were cut short, overwritten or removed: delta-rs names none, and skips some."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
 from hakiri.catalog.errors import CatalogDamaged
-from hakiri.model.clock import Clock
 
 # What the commits of delta-rs say that they add and remove.
 _PROMISED = {
@@ -24,15 +26,17 @@ def require_whole(log: Path) -> None:
 
 
 def require_undamaged(root: Path) -> None:
-    """Return where every commit of every table of the catalog is whole. Raises CatalogDamaged."""
-    for log in sorted(root.glob("*/_delta_log")):
+    """Return where every table of the catalog has a whole log and whole files. Raises CatalogDamaged.
+
+    Reads all logs and the footer of every file: for a catalog that could not be read, and before it is rebuilt.
+    """
+    logs = sorted(root.glob("*/_delta_log"))
+    for log in logs:
         for commit in _commits(log):
             _require_whole(commit)
-
-
-def set_aside(root: Path, clock: Clock) -> Path:
-    """Rename a catalog's folder, so that the next one to open it makes a new one."""
-    return root.rename(root.with_name(f"{root.name}.damaged-{clock.now():%Y%m%dT%H%M%S%f}"))
+        _require_checkpoints(log)
+    for log in logs:
+        _require_files(log)
 
 
 def _commits(log: Path) -> list[Path]:
@@ -43,6 +47,47 @@ def _require_whole(commit: Path) -> None:
     content = commit.read_bytes()
     if not _is_whole(content):
         raise CatalogDamaged(store=str(commit.parents[2]), file=str(commit), bytes=len(content))
+
+
+def _require_checkpoints(log: Path) -> None:
+    for checkpoint in sorted(log.glob("*.checkpoint*.parquet")):
+        _require_parquet(checkpoint, log, has_rows=True)
+    named = log / "_last_checkpoint"
+    version = _version_in(named)
+    if version is not None and not [*log.glob(f"{version:020}.checkpoint*.parquet")]:
+        missing = log / f"{version:020}.checkpoint.parquet"
+        raise CatalogDamaged(store=str(log.parents[1]), file=str(missing), bytes=None)
+
+
+def _version_in(named: Path) -> int | None:
+    """The version of the last checkpoint. None where none is named: without it the log is listed, which is as good."""
+    try:
+        return int(json.loads(named.read_bytes())["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _require_files(log: Path) -> None:
+    try:
+        files = DeltaTable(log.parent).file_uris()
+    except DeltaError:
+        return  # nothing that was found says why
+    for file in files:
+        _require_parquet(Path(file.removeprefix("file://")), log)
+
+
+def _require_parquet(file: Path, log: Path, *, has_rows: bool = False) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        pq.read_table(file) if has_rows else pq.read_metadata(file)
+    except FileNotFoundError as cause:
+        raise CatalogDamaged(store=str(log.parents[1]), file=str(file), bytes=None) from cause
+    except (pa.ArrowException, OSError) as cause:
+        if getattr(cause, "errno", None) is not None:
+            raise  # the system did not let us read, which says nothing about what the file holds
+        raise CatalogDamaged(store=str(log.parents[1]), file=str(file), bytes=file.stat().st_size) from cause
 
 
 def _is_whole(content: bytes) -> bool:

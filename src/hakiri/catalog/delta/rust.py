@@ -29,6 +29,7 @@ from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row, unavailable
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table, Value
 from hakiri.model.clock import Clock, SystemClock
+from hakiri.model.disk_full import is_full
 from hakiri.model.durable import sync_above, sync_log
 
 _BUCKET = re.compile(r"/bucket=(-?\d+)/")
@@ -221,7 +222,7 @@ class RustExecutor:
             is_querys = type(error) is Exception  # delta-rs has no name for what its query engine meets
             if not (is_arrows or is_querys or isinstance(error, DeltaError | OSError)):
                 raise
-            if isinstance(error, DeltaError):
+            if not is_full(error):
                 require_undamaged(self._root)
             raise unavailable(str(self._root), error) from error
 

@@ -10,7 +10,7 @@ from databricks.sdk.errors.base import DatabricksError
 from databricks.sdk.service.sql import ExecuteStatementRequestOnWaitTimeout, StatementState, StatementStatus
 
 from hakiri.land.errors import HookFailed, HookRefused, HookTimedOut, HookUnanswered
-from hakiri.land.hooks.facts import failed
+from hakiri.land.hooks.facts import failed, words_of
 from hakiri.land.target import NamedTarget, sql_name
 from hakiri.model.clock import Clock
 from hakiri.model.hook import HookCall
@@ -58,7 +58,7 @@ class WorkspaceViews:
             kind = HookUnanswered if error.error_code in _PASSING else HookFailed
             raise failed(kind, call, f"the workspace said {error.error_code}: {_line(str(error))}") from error
         except (OSError, TimeoutError) as error:
-            raise failed(HookUnanswered, call, f"the workspace: {type(error).__name__}") from error
+            raise failed(HookUnanswered, call, f"the workspace: {words_of(error)}") from error
 
     def _named(self, view: str) -> NamedTarget:
         parts = tuple(view.split("."))

@@ -51,3 +51,9 @@ def failed(kind: type[_Kind], call: HookCall, reason: str, **facts: Any) -> _Kin
         reason=reason,
         **facts,
     )
+
+
+def words_of(failure: Exception) -> str:
+    """What the system says of a failure, in one line."""
+    said = (failure.strerror if isinstance(failure, OSError) else None) or str(failure)
+    return " ".join(said.split())[:300] or "the connection broke"

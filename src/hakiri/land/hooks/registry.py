@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, cast, get_type_hints
 
 from hakiri.land.hooks import signature
+from hakiri.land.hooks.facts import words_of
 from hakiri.land.hooks.signature import Parameter
 from hakiri.model.entry_points import installed_entry_points
 from hakiri.model.function import Functions
@@ -49,7 +50,7 @@ def load(name: str) -> Callable[..., object]:
     try:
         function = found[0].load()
     except Exception as cause:
-        raise Unusable(f"loading `{name}` failed with {type(cause).__name__}") from cause
+        raise Unusable(f"loading `{name}` failed: {words_of(cause)}") from cause
     if not callable(function):
         raise Unusable(f"{found[0].value} is not a function")
     return cast("Callable[..., object]", function)

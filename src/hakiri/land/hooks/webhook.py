@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 
 from hakiri.land.errors import HookFailed, HookRefused, HookUnanswered
-from hakiri.land.hooks.facts import facts_of, failed
+from hakiri.land.hooks.facts import facts_of, failed, words_of
 from hakiri.land.hooks.guard import NotAllowed
 from hakiri.land.hooks.https import Poster, Reply, TooLate
 from hakiri.model.clock import Clock
@@ -77,8 +77,7 @@ class Webhooks:
             reason = f"the certificate of `{address}` is not good: {untrue.verify_message}"
             raise failed(HookFailed, call, reason) from untrue
         except (OSError, http.client.HTTPException) as failure:
-            reason = f"`{address}`: {type(failure).__name__}"
-            raise failed(HookUnanswered, call, reason) from failure
+            raise failed(HookUnanswered, call, f"`{address}`: {words_of(failure)}") from failure
 
     def _unwelcome(self, call: HookCall, address: Address, reply: Reply) -> HookFailed | HookUnanswered:
         said = f"`{address}` answered with {reply.status}"

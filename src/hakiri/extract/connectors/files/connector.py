@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hakiri.errors import SourceError
+from hakiri.errors import Place, SourceError
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
 from hakiri.extract.connectors.files import FilesConfig, Format
 from hakiri.extract.connectors.files.file_version import Front
@@ -26,9 +26,9 @@ from hakiri.extract.connectors.files.rows import (
     parquet_schema,
 )
 from hakiri.extract.connectors.files.store import MEND, NAME, Found, Store, classified
+from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.errors import BadValue, RequestWrong
-from hakiri.model.errors import BadConfig
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import OneFile, Span, WholeTable
@@ -46,6 +46,11 @@ class FilesConnector:
     """Files below one path. A file is read as the version that was surveyed, or not at all."""
 
     config: FilesConfig
+    place: Place | None = None
+    """The line of the manifest that names the folder."""
+
+    def written(self, where: Callable[[str], Place]) -> Connector:
+        return replace(self, place=where("path"))
 
     def hint(self) -> BackfillHint:
         return BackfillHint(cursor_kind=CursorKind.MONOTONIC, safe_parallelism=SAFE_PARALLELISM)
@@ -92,7 +97,7 @@ class FilesConnector:
         return sum(batch.num_rows for batch in self.read(schema, span, since=since))
 
     def classify(self, failure: Exception, table: SourceTable) -> SourceError:
-        return classified(failure, table)
+        return classified(failure, table, self.config, place=self.place)
 
     def _files(self, table: SourceTable) -> list[Found]:
         return self._asked(table, lambda: Store(self.config).files(table))
@@ -100,17 +105,15 @@ class FilesConnector:
     def _asked(self, table: SourceTable, ask: Callable[[], _Answer]) -> _Answer:
         try:
             return ask()
-        except FileNotFoundError as cause:
-            raise BadConfig(connector=NAME, key="path", reason="there is no such folder") from cause
         except Exception as cause:
-            raise classified(cause, table) from cause
+            raise self.classify(cause, table) from cause
 
     def _of_span(self, table: SourceTable, span: Span) -> list[Found]:
         match span:
             case WholeTable():
                 return self._files(table)
             case OneFile():
-                with _translated(table, span.path):
+                with self._translated(table, span.path):
                     return [Store(self.config).same(span, table)]
             case _:
                 reason = f"it has no {type(span).__name__} to read"
@@ -118,7 +121,7 @@ class FilesConnector:
 
     def _schema(self, table: SourceTable, found: Found, asked: list[str]) -> pa.Schema:
         store = Store(self.config)
-        with _translated(table, found.path):
+        with self._translated(table, found.path):
             if found.format == "parquet":
                 with store.random(found) as opened:
                     return parquet_schema(opened)
@@ -133,15 +136,25 @@ class FilesConnector:
     def _row_count(self, table: SourceTable, found: Found) -> int | None:
         if found.format != "parquet":
             return None
-        with _translated(table, found.path), Store(self.config).random(found) as opened:
+        with self._translated(table, found.path), Store(self.config).random(found) as opened:
             counted: int = open_parquet(opened).metadata.num_rows
             return counted
 
     def _rows(self, schema: TableSchema, found: Found) -> Iterator[pa.RecordBatch]:
         store = Store(self.config)
         wanted = Wanted(schema.columns, not schema.table.columns, found.path, schema.name)
-        with _translated(schema.table, found.path), store.surveyed(found, schema.table) as opened:
+        with self._translated(schema.table, found.path), store.surveyed(found, schema.table) as opened:
             yield from _ROWS[found.format](opened, self.config, wanted)
+
+    @contextmanager
+    def _translated(self, table: SourceTable, file: str) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeError as cause:
+            reason = "it is not in the declared encoding, or lacks the byte order mark of it"
+            raise BadValue(connector=NAME, table=table.name, reason=reason, where=file, advice=MEND) from cause
+        except (OSError, pa.ArrowException) as cause:
+            raise classified(cause, table, self.config, file=file, place=self.place) from cause
 
 
 _ROWS: dict[Format, Callable[[Any, FilesConfig, Wanted], Iterator[pa.RecordBatch]]] = {
@@ -149,17 +162,6 @@ _ROWS: dict[Format, Callable[[Any, FilesConfig, Wanted], Iterator[pa.RecordBatch
     "jsonl": jsonl_rows,
     "parquet": parquet_rows,
 }
-
-
-@contextmanager
-def _translated(table: SourceTable, where: str) -> Iterator[None]:
-    try:
-        yield
-    except UnicodeError as cause:
-        reason = "it is not in the declared encoding, or lacks the byte order mark of it"
-        raise BadValue(connector=NAME, table=table.name, reason=reason, where=where, advice=MEND) from cause
-    except (OSError, pa.ArrowException) as cause:
-        raise classified(cause, table, where) from cause
 
 
 def _sample(found: list[Found]) -> list[Found]:

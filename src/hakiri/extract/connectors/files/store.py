@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from typing import Any, get_args
 import pyarrow as pa
 from pyarrow import fs
 
-from hakiri.errors import SourceError
+from hakiri.errors import Place, SourceError
 from hakiri.extract.connectors.files import FilesConfig, Format
 from hakiri.extract.connectors.files.file_version import TAIL_BYTES, Front, Stamp, digest, surveyed_size
 from hakiri.extract.errors import (
@@ -214,27 +215,47 @@ class Store:
         return Found(path, size, told, compression)
 
 
-def classified(failure: Exception, table: SourceTable, where: str | None = None) -> SourceError:
-    """What a failure of a file system or of a file means."""
+def classified(
+    failure: Exception, table: SourceTable, config: FilesConfig, *, file: str | None = None, place: Place | None = None
+) -> SourceError:
+    """What a failure of a file system or of a file means; `place` is the line of the manifest with the path."""
     if isinstance(failure, SourceError):
         return failure
     name, text = table.name, str(failure)
-    if isinstance(failure, FileNotFoundError):
-        return SourceMoved(connector=NAME, table=name, reason=f"{where or 'a file'} is gone")
+    there = f"{_shown(config, file)}: {_words(failure, text)}"
+    if isinstance(failure, FileNotFoundError) and file:
+        return SourceMoved(connector=NAME, table=name, reason=f"{file} is gone")
+    if isinstance(failure, FileNotFoundError | NotADirectoryError):
+        return BadConfig(connector=NAME, key="path", reason=there, place=place)
     if isinstance(failure, PermissionError) or _REFUSED.search(text):
-        return SourceRefused(connector=NAME, table=name, reason=f"{where or 'the folder'} may not be read")
+        return SourceRefused(connector=NAME, table=name, reason=there, place=place)
     if "NO_SUCH_BUCKET" in text:
-        return BadConfig(connector=NAME, key="path", reason="there is no such bucket")
+        reason = f"{_shown(config)}: there is no such bucket"
+        return BadConfig(connector=NAME, key="path", reason=reason, place=place)
     if _SLOWED.search(text):
         return RateLimited(connector=NAME, table=name)
     if _AWAY.search(text):
-        return SourceUnreachable(connector=NAME, table=name, reason="the object store does not answer")
-    is_known = isinstance(failure, OSError | pa.ArrowException)
-    words = " ".join(text.split("\n")[0].split())[:_WORDS] if is_known and text else type(failure).__name__
+        return SourceUnreachable(connector=NAME, table=name, reason=there, place=place)
+    if not isinstance(failure, OSError | pa.ArrowException):
+        return SourceFailed(connector=NAME, table=name)
     if isinstance(failure, pa.ArrowException) or _is_of_the_file(failure, text):
-        reason = f"the file is {'encrypted' if _ENCRYPTED.search(text) else 'damaged'}: {words}"
-        return BadValue(connector=NAME, table=name, reason=reason, where=where, advice=MEND)
-    return SourceFailed(connector=NAME, table=name, reason=f"{where}: {words}" if where else words)
+        reason = f"the file is {'encrypted' if _ENCRYPTED.search(text) else 'damaged'}: {_words(failure, text)}"
+        return BadValue(connector=NAME, table=name, reason=reason, where=file, advice=MEND)
+    return SourceFailed(connector=NAME, table=name, reason=there)
+
+
+def _shown(config: FilesConfig, file: str | None = None) -> str:
+    """The folder, or a file below it, and the service that keeps it."""
+    path = f"{config.path.rstrip('/')}/{file}" if file else config.path
+    return f"{path} at {config.endpoint}" if config.endpoint else path
+
+
+def _words(failure: Exception, text: str) -> str:
+    """What the system or the object store says, in one line and without what is said of the address."""
+    if isinstance(failure, OSError) and failure.errno:
+        return os.strerror(failure.errno)
+    said = _ASKED.sub(r"\1: ", " ".join(text.split("\n")[0].split()))
+    return said[:_WORDS] or "no reason is given"
 
 
 def _is_of_the_file(failure: Exception, text: str) -> bool:
@@ -248,6 +269,7 @@ _SLOWED = re.compile(r"SLOW_DOWN|THROTTLING|TOO_MANY_REQUESTS")
 _AWAY = re.compile(r"NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|INTERNAL_FAILURE")
 _REMOTE = re.compile(r"AWS Error|google::cloud|curl|HTTP|azure", re.IGNORECASE)
 _ENCRYPTED = re.compile(r"decrypt|encrypt", re.IGNORECASE)
+_ASKED = re.compile(r"^.*?AWS Error (\w+) during \w+ operation[^:]*: ")
 _WORDS = 200
 MEND = "put a whole file in its place, or take it out of the folder"
 

@@ -1,0 +1,111 @@
+"""What is not promised when a source changes its shape is warned of by `plan`, where it can happen and only there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hakiri.model.chunk import Chunk, ChunkStatus
+from hakiri.model.source import Piece, Survey
+from hakiri.model.span import OneFile
+from hakiri.plan.caution import CautionKind
+from hakiri.plan.facts import ColumnFact
+from hakiri.plan.make import make_plan
+from plan.world import facts_of, landed_keys, rows_of, spec_of, state_of, survey_of
+
+GUARANTEES = Path(__file__).parents[2] / "docs" / "guarantees.md"
+
+BEFORE = (ColumnFact("id", "bigint"), ColumnFact("cursor", "bigint"), ColumnFact("part", "string"))
+AFTER = (*BEFORE, ColumnFact("kind", "string"))
+ROWS = survey_of(rows_of([1, 2]))
+
+
+def cautions(spec: dict[str, Any], **table: Any) -> dict[str, str]:
+    facts = facts_of(spec_of(**spec), **{"landed_columns": BEFORE, "survey": ROWS, **table})
+    return {one.kind: one.text for one in make_plan([facts]).pipelines[0].tables[0].cautions}
+
+
+@pytest.mark.parametrize(
+    ("mode", "columns", "is_told"),
+    [
+        ("append", AFTER, True),
+        ("append", BEFORE, False),
+        ("upsert", AFTER, False),
+        ("truncate", AFTER, False),
+    ],
+)
+def test_a_new_column_is_warned_of_where_rows_that_are_read_again_are_compared_without_it(
+    mode: str, columns: tuple[ColumnFact, ...], is_told: bool
+) -> None:
+    told = cautions({"load": {"mode": mode}}, produced=columns)
+    assert (CautionKind.NEW_COLUMN in told) is is_told
+    assert ("`kind`" in told.get(CautionKind.NEW_COLUMN, "")) is is_told
+
+
+def test_a_new_column_is_no_matter_where_all_rows_are_read_anew() -> None:
+    assert CautionKind.NEW_COLUMN not in cautions({"load": {"mode": "append"}}, produced=AFTER, is_full_refresh=True)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "key", "is_told"),
+    [
+        ((ChunkStatus.DONE, ChunkStatus.PENDING), (), True),
+        ((ChunkStatus.DONE, ChunkStatus.PENDING), ("id",), False),
+        ((ChunkStatus.DONE, ChunkStatus.DONE), (), False),
+        ((ChunkStatus.PENDING, ChunkStatus.PENDING), (), False),
+    ],
+)
+def test_chunks_that_were_read_before_and_after_a_column_came_are_warned_of(
+    statuses: tuple[ChunkStatus, ...], key: tuple[str, ...], is_told: bool
+) -> None:
+    spec = {"load": {"mode": "append"}}
+    planned = make_plan([facts_of(spec_of(**spec), survey=survey_of(rows_of(range(9)), weight=1_000_000))]).new_chunks
+    open_ = tuple(state_of(one, status) for one, status in zip(planned, statuses, strict=False))
+    assert len(open_) == 2
+    told = cautions(spec, produced=AFTER, primary_key=key, known=open_, survey=None)
+    assert (CautionKind.MIXED_SHAPES in told) is is_told
+
+
+def files(*found: tuple[str, str]) -> Survey:
+    return Survey(tuple(Piece(OneFile(path, version), bytes=10) for path, version in found))
+
+
+def landed(spec: dict[str, Any], *found: tuple[str, str]) -> dict[str, Any]:
+    chunks: tuple[Chunk, ...] = make_plan([facts_of(spec_of(**spec), survey=files(*found))]).new_chunks
+    return {"known": tuple(state_of(one, ChunkStatus.DONE) for one in chunks), "landed": landed_keys(chunks)}
+
+
+@pytest.mark.parametrize(
+    ("mode", "found", "key", "kind"),
+    [
+        ("append", [("a.csv", "10-1"), ("b.csv", "10-2")], (), None),
+        ("append", [("a.csv", "12-3"), ("b.csv", "10-2")], (), CautionKind.CHANGED_FILE),
+        ("append", [("a.csv", "12-3"), ("b.csv", "10-2")], ("id",), None),
+        ("append", [("c.csv", "10-1"), ("b.csv", "10-2")], (), CautionKind.RENAMED_FILE),
+        ("append", [("c.csv", "10-1"), ("b.csv", "10-2")], ("id",), CautionKind.RENAMED_FILE),
+        ("append", [("c.csv", "10-9"), ("b.csv", "10-2")], (), None),
+        ("upsert", [("c.csv", "10-1"), ("a.csv", "12-3")], ("id",), None),
+        ("truncate", [("c.csv", "10-1"), ("a.csv", "12-3")], (), None),
+    ],
+)
+def test_a_file_that_has_changed_or_looks_like_one_that_landed_is_warned_of(
+    mode: str, found: list[tuple[str, str]], key: tuple[str, ...], kind: CautionKind | None
+) -> None:
+    spec = {"load": {"mode": mode}, "incremental": None}
+    state = landed(spec, ("a.csv", "10-1"), ("b.csv", "10-2"))
+    told = cautions(spec, produced=BEFORE, primary_key=key, survey=files(*found), **state)
+    assert [one for one in (CautionKind.CHANGED_FILE, CautionKind.RENAMED_FILE) if one in told] == [kind] * bool(kind)
+    assert "a.csv" in told.get(kind, "") if kind else True
+
+
+def test_every_case_that_is_not_promised_names_the_caution_that_warns_of_it() -> None:
+    text = GUARANTEES.read_text(encoding="utf-8")
+    section = text.partition("## When a source changes its shape")[2].partition("\n## ")[0]
+    open_cases = re.findall(r"^- (Not promised:.*?)(?=\n- |\n\n|\Z)", section, re.MULTILINE | re.DOTALL)
+    named = [re.findall(r"caution\s+`([a-z-]+)`", case) for case in open_cases]
+    assert open_cases
+    assert all(named)
+    assert {one for case in named for one in case} <= {*CautionKind}
