@@ -18,7 +18,7 @@ import hakiri as hk
 import polars as pl
 
 
-@hk.pipeline("life")
+@hk.pipeline("{pipeline}")
 def life(df):
     return df.with_columns(pl.col("note").str.{verb}().alias("told"))
 """
@@ -44,7 +44,7 @@ class Manifest:
         (root / "pipelines").mkdir(exist_ok=True)
         (root / "pipelines/life.toml").write_text(self._text(source), encoding="utf-8")
         if self.verb:
-            (root / PLAN).write_bytes(compiled(self.verb))
+            (root / PLAN).write_bytes(compiled(self.verb, self.pipeline))
 
     def shaped(self, row: Row) -> Row:
         """What becomes of a row as it is read."""
@@ -88,11 +88,11 @@ class Manifest:
 
 
 @cache
-def compiled(verb: str) -> bytes:
+def compiled(verb: str, pipeline: str) -> bytes:
     """The plan of the transform."""
     with TemporaryDirectory() as folder:
         source = Path(folder) / "life.py"
-        source.write_text(TRANSFORM.format(verb=verb), encoding="utf-8")
+        source.write_text(TRANSFORM.format(verb=verb, pipeline=pipeline), encoding="utf-8")
         [one] = compile_source(source, shown="life.py")
     return write_transform(one.transform)
 

@@ -14,9 +14,10 @@ from hakiri import wiring
 from hakiri.errors import render
 from hakiri.land.delta.build import BUILDS
 from hakiri.land.errors import HookFailed
-from hakiri.plan.errors import WatermarkUnfit
+from hakiri.plan.errors import VersionsLanded, WatermarkUnfit
 from hakiri.run import events
 from hakiri.run.events import HookCalled, Landed
+from hakiri.run.pipeline import RunOptions
 from hakiri.run.plan import Planned, plan_pipelines, show_lines
 from land.hooks.registered import make_known
 
@@ -142,6 +143,23 @@ def test_without_a_key_equal_rows_are_counted(make_stand: MakeStand) -> None:
     assert stand.apply()["shop"].errors == ()
     assert ids(stand) == [1, 1, 1, 1, 2]
     assert stand.apply()["shop"].did_nothing
+
+
+def test_a_table_that_keeps_versions_is_not_merged_into_before_all_is_read_anew(make_stand: MakeStand) -> None:
+    stand = stand_of(make_stand, 'mode = "append"')
+    for day in ("05", "06"):
+        put(stand, (1, day))
+        assert stand.apply()["shop"].errors == ()
+    path = stand.root / "pipelines/shop.toml"
+    path.write_text(path.read_text().replace("append", "upsert"))
+    (error,) = stand.apply()["shop"].errors
+    assert isinstance(error, VersionsLanded)
+    assert "has landed by `append`, which keeps every version of a row" in render(error)
+    assert ids(stand) == [1, 1]
+    assert stand.apply(options=RunOptions(is_full_refresh=True))["shop"].errors == ()
+    put(stand, (1, "07"))
+    assert stand.apply()["shop"].errors == ()
+    assert ids(stand) == [1]
 
 
 def test_a_column_without_an_order_is_refused_before_anything_is_read(make_stand: MakeStand) -> None:
