@@ -11,7 +11,7 @@ from hakiri.model.chunk import ChunkStatus
 from hakiri.model.column_renames import present_name
 from hakiri.model.cursor import CursorType, shown
 from hakiri.model.source import CursorKind
-from hakiri.model.span import OneFile
+from hakiri.plan.batch import is_of_files, needs_order
 from hakiri.plan.chunking import Portion
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.read_from import cursor_column, type_of_cursor
@@ -100,7 +100,7 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
         ]
         means = f", and {' and '.join(unused)} mean nothing" if unused else ""
         # A file is read once, and a table that is exchanged is read whole by intent.
-        is_expected = pipeline.is_replacing(table) or _is_of_files(table)
+        is_expected = pipeline.is_replacing(table) or is_of_files(table)
         if unused or not is_expected:
             yield CautionKind.NO_CURSOR, f"no cursor is declared: every run reads the whole table{means}"
         return
@@ -127,16 +127,16 @@ def _key(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
     if table.source_key and table.spec.primary_key and set(table.source_key) != set(table.spec.primary_key):
         own, named = ", ".join(table.source_key), ", ".join(table.spec.primary_key)
         yield CautionKind.OTHER_KEY, f"the primary key of the source is {own}, and the manifest names {named}"
-    if pipeline.mode(table) is not LoadMode.UPSERT or type_of_cursor(pipeline, table) is not None:
+    if not needs_order(pipeline, table):
         return
-    if _is_of_files(table):
-        yield CautionKind.NO_ORDER, "no cursor: of rows with one key, that of the last file, by name, and line counts"
-    elif set(pipeline.load(table).upsert_key or table.primary_key) != set(table.source_key):
-        yield CautionKind.NO_ORDER, "no cursor: of rows with one key, the one that is read last counts"
-
-
-def _is_of_files(table: TableFacts) -> bool:
-    return table.survey is not None and any(isinstance(piece.span, OneFile) for piece in table.survey.pieces)
+    if is_of_files(table):
+        text = (
+            "no cursor lands: of rows with one key, that of the last file, by name, and line counts; "
+            "a file that changes later, or is rewound, counts from then on"
+        )
+        yield CautionKind.NO_ORDER, text
+    else:
+        yield CautionKind.NO_ORDER, "no cursor lands: of rows with one key, the one that is read last counts"
 
 
 def _shape(table: TableFacts, portions: Iterable[Portion], target: Target) -> Cautions:

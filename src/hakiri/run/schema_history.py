@@ -31,7 +31,7 @@ class SchemaDecision:
     """Columns that the source no longer has; the table keeps them."""
     partition_by: Sequence[str] = ()
     shapes: tuple[Shape, ...] = ()
-    """The columns that the table's rows were read with, oldest first; none where no read looks for them again."""
+    """The columns that the table's rows were read with, oldest first; none where that is not known."""
     transform: str = ""
     """The digest of the transform that the rows went through; NO_TRANSFORM for none, empty where it is not known."""
     mode: str = ""
@@ -85,12 +85,17 @@ class SchemaDecision:
 
 
 def _plain(shape: Shape) -> dict[str, Any]:
-    return {"columns": to_delta(shape.columns), "since": shape.since and shape.since.isoformat()}
+    told = {"columns": to_delta(shape.columns), "since": shape.since and shape.since.isoformat()}
+    return told | ({"assumed": True} if shape.is_assumed else {})
 
 
 def _shape(told: Mapping[str, Any]) -> Shape:
     since = told["since"]
-    return Shape(from_delta(told["columns"]), datetime.fromisoformat(since) if since else None)
+    return Shape(
+        from_delta(told["columns"]),
+        datetime.fromisoformat(since) if since else None,
+        is_assumed=bool(told.get("assumed")),
+    )
 
 
 def last_schema_decision(catalog: Catalog, table: TableKey) -> SchemaDecision | None:
