@@ -13,7 +13,8 @@ from flow.stand import Rows, Stand, change
 from hakiri.catalog.open import SqliteFile
 from hakiri.cli.main import run as run_command
 from hakiri.run.compile import compile_sources
-from hakiri.run.journal import Event, EventKind
+from hakiri.run.events import ChunkClaimed
+from hakiri.run.journal import Event
 from hakiri.run.pipeline import RunOptions
 from hakiri.wiring import catalog_settings, workplace
 
@@ -203,7 +204,7 @@ class Claims(list[Event]):
 
     def append(self, event: Event) -> None:
         super().append(event)
-        if event.kind is EventKind.CHUNK_CLAIMED and self._call is not None:
+        if isinstance(event.body, ChunkClaimed) and self._call is not None:
             call, self._call = self._call, None
             call()
 
