@@ -196,6 +196,17 @@ def test_another_transform_holds_from_here_on_unless_landed_rows_have_to_be_know
     assert not changes(both, both, transform=TransformFact("cafe", False), **facts), "an older catalog does not tell"
 
 
+def test_rows_of_an_older_transform_are_not_looked_for_by_their_content() -> None:
+    """A table that was upserted while its transform changed, and is to be appended to."""
+    both, now = columns(id="int"), {"landed_transform": "cafe" * 16, "transform": TransformFact("cafe" * 16, False)}
+    older = frozenset({"f00d" * 16})
+    assert not changes(both, both, older_transforms=older, **now)
+    (found,) = changes(both, both, older_transforms=older, is_known_by_content=True, **now)
+    assert (found.before, found.is_applied) == ("f00df00d", False)
+    (found,) = changes(both, both, older_transforms=older, is_known_by_content=True, is_full_refresh=True, **now)
+    assert found.is_applied
+
+
 @pytest.mark.parametrize(
     ("read_by", "told"),
     [

@@ -65,3 +65,15 @@ def test_the_transform_that_is_noted_is_the_one_that_the_rows_went_through(stage
     assert noted(NO_TRANSFORM, "beef") == "beef", "so that the next plan finds the difference"
     assert noted(NO_TRANSFORM, files=False) == "f00d", "no row of the table is another"
     assert options.transform(decided, [], is_exchange=True) == NO_TRANSFORM
+
+
+def test_transforms_that_other_rows_went_through_are_remembered_until_all_rows_are_exchanged(
+    staged: StagedChunk,
+) -> None:
+    options = options_of("upsert")
+    decided = SchemaDecision(columns=columns(staged), transform="f00d", older_transforms=("beef",))
+    assert SchemaDecision.from_text(decided.to_text()).is_like(decided)
+    now = [replace(staged, transform=NO_TRANSFORM)]
+    assert options.older_transforms(decided, now, is_exchange=False) == ("beef", "f00d")
+    assert options.older_transforms(None, now, is_exchange=False) == ()
+    assert options.older_transforms(decided, now, is_exchange=True) == ()

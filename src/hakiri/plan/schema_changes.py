@@ -126,9 +126,16 @@ def _renamed(table: TableFacts) -> Iterator[Change]:
 
 def _reshaped(table: TableFacts) -> Iterator[Change]:
     now = _transform(table)
-    before = min(table.reread_transforms - {now}, default=table.landed_transform)
+    before = min(_met_again(table) - {now}, default=table.landed_transform)
     if before and before != now:
         yield ChangeKind.RESHAPED, "transform", before[:_DIGITS], now[:_DIGITS]
+
+
+def _met_again(table: TableFacts) -> frozenset[str]:
+    """The transforms that landed rows went through which the next read may meet and has to know by their content."""
+    if not table.is_known_by_content:
+        return frozenset()
+    return table.reread_transforms if is_of_files(table) else table.older_transforms
 
 
 def _transform(table: TableFacts) -> str:
@@ -141,7 +148,7 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
         columns = (table.landed_columns or (), table.produced or ())
         return not any(doubled((one.name for one in names), table.spec.renamed) for names in columns)
     if kind is ChangeKind.RESHAPED:
-        is_from_here_on = is_of_files(table) and table.reread_transforms <= {_transform(table)}
+        is_from_here_on = is_of_files(table) and _met_again(table) <= {_transform(table)}
         return not table.is_known_by_content or _is_read_anew(table) or is_from_here_on
     if is_strict:
         return False

@@ -210,6 +210,7 @@ def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
         landed_partition=tuple(decided.partition_by) if decided else (),
         accepted=decided.accepted if decided else {},
         landed_transform=decided.transform if decided else "",
+        older_transforms=frozenset(decided.older_transforms) if decided else frozenset(),
         landed_mode=decided.mode if decided else "",
         cursor=catalog.cursor(key),
         known=catalog.chunks(key),

@@ -114,6 +114,14 @@ class LandOptions:
             return decided.transform
         return min(read - {now}, default=now)
 
+    def older_transforms(
+        self, decided: SchemaDecision | None, staged: Sequence[StagedChunk], *, is_exchange: bool
+    ) -> tuple[str, ...]:
+        """The digests of transforms that other rows of the table may have gone through."""
+        read = {one.transform for one in staged if one.files}
+        before = {*decided.older_transforms, decided.transform} if decided and not is_exchange else set()
+        return tuple(sorted((read | before) - {"", self.transform(decided, staged, is_exchange=is_exchange)}))
+
     def accepted(self, decided: SchemaDecision | None) -> dict[str, str]:
         """The columns whose types a person has accepted, with the type that may come."""
         accepted = decided.accepted if decided else {}

@@ -379,6 +379,7 @@ class TableLander:
             dropped=tuple(name for name in self._dropped if landed.schema.find(name) is not None),
             shapes=self._terms.shapes(last, staged, is_exchange=is_exchange),
             transform=self._terms.transform(last, staged, is_exchange=is_exchange),
+            older_transforms=self._terms.older_transforms(last, staged, is_exchange=is_exchange),
             mode=self._terms.load_mode.value,
             by=str(self._context.services.node),
             run=self._context.run,

@@ -26,6 +26,7 @@ from hakiri.model.span import OneFile
 from hakiri.model.staged import StagedChunk
 from hakiri.model.types import Struct
 from hakiri.plan.reading import from_json, window_of
+from hakiri.plan.rounds import round_of
 from hakiri.run.errors import CatalogDisagrees
 from hakiri.run.facts import describe_tables
 from hakiri.run.land_options import shapes_read
@@ -201,10 +202,22 @@ class _Read:
         return remembered(() if self.is_known else (assumed(columns),), shapes_read(table, self.staged))
 
     @property
-    def transform(self) -> str:
-        """The digest of the transform that the last rows went through; empty where that is not known."""
-        read = [(one.ingested_at, one.transform) for one in self.staged if one.files and one.ingested_at]
-        return max(read, default=(None, ""))[1]
+    def transforms(self) -> tuple[str, ...]:
+        """The digests of the transforms that the rows went through, the last one first; none where it is not known."""
+        refreshed = max((round_of(one.chunk.chunk) for one in self.staged if _replaces(one)), default=0)
+        read = sorted(
+            (one.ingested_at, one.transform)
+            for one in self.staged
+            if one.files and one.ingested_at and one.transform and round_of(one.chunk.chunk) >= refreshed
+        )
+        return tuple(dict.fromkeys(transform for _, transform in reversed(read)))
+
+
+def _replaces(staged: StagedChunk) -> bool:
+    try:
+        return from_json(staged.predicate).replaces
+    except ValueError:
+        return False  # an earlier release did not say
 
 
 def _schema(services: Services, spec: PipelineSpec, table: TableSpec, held: TableContents | None, read: _Read) -> str:
@@ -217,7 +230,8 @@ def _schema(services: Services, spec: PipelineSpec, table: TableSpec, held: Tabl
         key=_key(services, spec, table),
         partition_by=held.partition_by,
         shapes=() if is_mirror else read.shapes(held.schema),
-        transform=read.transform,
+        transform=next(iter(read.transforms), ""),
+        older_transforms=read.transforms[1:],
         reason="restored from the table's log",
     )
     return restored.to_text()
