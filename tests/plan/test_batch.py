@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from hakiri.model.chunk import GONE, Chunk, ChunkKey, ChunkState, ChunkStatus, Seal
+from hakiri.model.source import Piece
 from hakiri.model.span import OneFile, WholeTable
 from hakiri.plan.batch import MOST_CHUNKS, exchanges, next_batch
-from hakiri.plan.overlap import overlapping
+from hakiri.plan.overlap import landed_before, overlapping
 from hakiri.plan.reading import Reading, to_json
 from hakiri.plan.rounds import History, chunk_name
 from plan.world import landed_keys, state_of
@@ -36,10 +37,16 @@ def batch(
     replaces_table: bool = False,
     tells_versions: bool = True,
     lands_whole: bool = False,
+    in_order: bool = False,
 ) -> list[str]:
     history = History.of([*staged, *others, *done(*landed)], landed_keys(landed))
     found = next_batch(
-        history, staged, replaces_table=replaces_table, tells_versions=tells_versions, lands_whole=lands_whole
+        history,
+        staged,
+        replaces_table=replaces_table,
+        tells_versions=tells_versions,
+        lands_whole=lands_whole,
+        in_order=in_order,
     )
     return [state.chunk.key.chunk for state in found]
 
@@ -105,6 +112,37 @@ def test_a_file_overlaps_with_another_version_of_itself_alone() -> None:
     assert overlapping([new, changed], history) == {changed.key}
     assert batch(done(changed, new), landed=[old]) == ["0002-00001"]
     assert batch(done(changed), landed=[old, new]) == ["0002-00002"]
+
+
+def test_where_the_order_of_reading_counts_a_chunk_waits_for_those_before_it() -> None:
+    old, changed, new, last = file(1, 1, "a.csv"), file(2, 1, "a.csv", "2"), file(2, 2, "b.csv"), file(2, 3, "c.csv")
+    assert batch(done(new, changed), landed=[old], in_order=True) == ["0002-00001", "0002-00002"]
+    failed = state_of(new, ChunkStatus.FAILED)
+    assert batch(done(changed, last), failed, landed=[old], in_order=True) == ["0002-00001"]
+    assert batch(done(new, last), state_of(changed), landed=[old], in_order=True) == []
+    assert batch(done(chunk(1, 100_000), chunk(1, 99_999)), in_order=True) == ["0001-99999", "0001-100000"]
+
+
+def test_the_landed_rows_of_files_that_are_to_be_read_again_are_told() -> None:
+    first, second, gone = file(1, 1, "a.csv"), file(1, 2, "b.csv"), file(1, 3, "c.csv")
+    landed = landed_keys([first, second, gone])
+    known = done(first, second, gone)
+
+    def told(known: list[ChunkState], *surveyed: OneFile) -> list[str]:
+        pieces = [Piece(one) for one in surveyed]
+        return [state.chunk.key.chunk for state in landed_before(known, landed, pieces)]
+
+    as_they_were = [OneFile("a.csv", "1"), OneFile("b.csv", "1")]
+    assert told(known, *as_they_were, OneFile("d.csv", "1")) == []
+    assert told(known, OneFile("a.csv", "2"), OneFile("b.csv", "1")) == ["0001-00001"]
+    changed, rewound = file(2, 1, "b.csv", "2"), replace(first, key=replace(first.key, generation=2))
+    assert told([*known, state_of(changed)]) == ["0001-00002"]
+    assert told([*known, *done(changed)]) == [], "it has been read already"
+    away = replace(state_of(rewound, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", GONE))
+    assert told([*known, away], OneFile("a.csv", "1")) == ["0001-00001"], "it was away when it was to be read again"
+    assert told([*known, state_of(rewound)]) == ["0001-00001"]
+    anew = chunk(2, 1, Reading(OneFile("a.csv", "1"), replaces=True))
+    assert told([*known, *done(anew)], OneFile("a.csv", "2")) == [], "what had landed before was replaced"
 
 
 def test_a_version_that_was_gone_or_empty_is_no_version_to_overlap_with() -> None:

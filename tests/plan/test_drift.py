@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hakiri.model.chunk import Chunk, ChunkKey
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkStatus
 from hakiri.model.errors import RenameUnfit
-from hakiri.model.span import KeyRange
+from hakiri.model.span import KeyRange, OneFile
 from hakiri.plan.caution import CautionKind
 from hakiri.plan.errors import TransformChanged, VersionsLanded
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TransformFact
@@ -194,3 +194,37 @@ def test_another_transform_holds_from_here_on_unless_landed_rows_have_to_be_know
     assert (type(refused) is TransformChanged) is not is_applied
     assert not changes(both, both, landed_transform=NO_TRANSFORM, **facts)
     assert not changes(both, both, transform=TransformFact("cafe", False), **facts), "an older catalog does not tell"
+
+
+def test_rows_of_an_older_transform_are_not_looked_for_by_their_content() -> None:
+    """A table that was upserted while its transform changed, and is to be appended to."""
+    both, now = columns(id="int"), {"landed_transform": "cafe" * 16, "transform": TransformFact("cafe" * 16, False)}
+    older = frozenset({"f00d" * 16})
+    assert not changes(both, both, older_transforms=older, **now)
+    (found,) = changes(both, both, older_transforms=older, is_known_by_content=True, **now)
+    assert (found.before, found.is_applied) == ("f00df00d", False)
+    (found,) = changes(both, both, older_transforms=older, is_known_by_content=True, is_full_refresh=True, **now)
+    assert found.is_applied
+
+
+@pytest.mark.parametrize(
+    ("read_by", "told"),
+    [
+        ((), [("f00df00d", True)]),
+        (("cafe" * 16,), [("f00df00d", True)]),
+        (("beef" * 16, "cafe" * 16), [("beefbeef", False)]),
+    ],
+    ids=["new files alone", "read by this one", "read by another one"],
+)
+def test_another_transform_of_files_is_refused_where_one_is_read_again_that_landed_by_another(
+    read_by: tuple[str, ...], told: list[tuple[str, bool]]
+) -> None:
+    one = Chunk(ChunkKey("shop", "orders", "0001-00001"), 0, predicate=to_json(Reading(OneFile("a.csv", "1"))))
+    facts = {"known": (state_of(one, ChunkStatus.DONE),), "is_known_by_content": True}
+    facts |= {"transform": TransformFact("cafe" * 16, False), "reread_transforms": frozenset(read_by)}
+    both = columns(id="int")
+    found = changes(both, both, landed_transform="f00d" * 16, **facts)
+    assert [(one.before, one.is_applied) for one in found] == told
+    # Files that came since have landed by this one, so that the last landing does not tell.
+    later = changes(both, both, landed_transform="cafe" * 16, **facts)
+    assert [one.is_applied for one in later] == [one.is_applied for one in found if not one.is_applied]

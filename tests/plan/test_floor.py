@@ -24,6 +24,7 @@ from hakiri.plan.errors import (
     WatermarkUnfit,
     WindowTooSmall,
 )
+from hakiri.plan.facts import ColumnFact, TransformFact
 from hakiri.plan.knobs import Origin, Setting, knobs_of
 from hakiri.plan.make import make_plan
 from hakiri.plan.read_from import floor_of
@@ -186,6 +187,8 @@ def test_more_parallelism_than_the_source_bears_is_said_and_done() -> None:
         ({}, {}, "numeric-cursor"),
         ({}, {"primary_key": ()}, "no-key"),
         ({"incremental": None, "load": {"upsert_key": "part"}}, {"source_key": ("id",)}, "no-order"),
+        ({"load": {"upsert_key": "part"}}, {"transform": TransformFact("f00d", False, keeps_cursor=False)}, "no-order"),
+        ({}, {"produced": (ColumnFact("id", "bigint"),)}, "no-order"),
         ({"tables": [{"name": "orders", "primary_key": ["id"]}]}, {"source_key": ("part", "id")}, "other-key"),
     ],
 )

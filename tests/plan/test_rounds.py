@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
+from hakiri.model.chunk import GONE, REPLACED, Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
 from hakiri.model.cursor import CursorColumn, StoredCursor, to_text
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
@@ -315,6 +315,19 @@ def test_all_files_are_read_where_a_table_that_was_added_to_is_to_be_exchanged()
     table = {"known": tuple(state_of(chunk, ChunkStatus.DONE) for chunk in last), "landed": landed_keys(last)}
     for landed, has_work in (("append", True), ("upsert", True), ("truncate", False), ("", False)):
         assert make_plan([facts_of(spec, survey=survey, landed_mode=landed, **table)]).has_work is has_work
+
+
+@pytest.mark.parametrize(("lacking", "read_again"), [(REPLACED, ["a"]), (GONE, [])])
+def test_a_table_that_is_replaced_reads_all_files_again_after_a_round_in_which_one_was_another(
+    lacking: str, read_again: list[str]
+) -> None:
+    """Such a round was left out, so that the table is not what it would have made; b is deleted in either case."""
+    spec = spec_of(load={"mode": "truncate"}, incremental=None)
+    a, b = make_plan([facts_of(spec, survey=files(("a", "1"), ("b", "1")))]).new_chunks
+    states = (state_of(a, ChunkStatus.DONE, rows=1), state_of(b, ChunkStatus.DONE, cursor=lacking))
+    facts = facts_of(spec, known=states, landed=landed_keys([a, b]), survey=files(("a", "1")))
+    spans = [from_json(chunk.predicate).span for chunk in make_plan([facts]).new_chunks]
+    assert [span.path for span in spans if isinstance(span, OneFile)] == read_again
 
 
 def test_a_file_that_a_full_refresh_did_not_find_is_read_when_it_is_back() -> None:

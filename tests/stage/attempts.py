@@ -35,7 +35,8 @@ def stage(files: Files, attempt: Attempt = ATTEMPT, rows: int = 10) -> StagedChu
     writer = AttemptWriter(files, attempt)
     writer.accept(batch(rows=rows))
     writer.accept_quarantined(quarantined(1))
-    return seal(writer, Tally(read=rows + 1, staged=rows, quarantined=1), cursor_low=0, cursor_high=rows - 1)
+    tally = Tally(read=rows + 1, staged=rows, quarantined=1)
+    return seal(writer, tally, cursor_low=0, cursor_high=rows - 1, transform="f00d")
 
 
 @dataclass

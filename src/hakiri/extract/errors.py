@@ -196,6 +196,8 @@ class SourceMoved(
     """The source is no longer what was surveyed, so this chunk cannot be what was planned."""
 
     reason: str
+    is_replaced: bool = False
+    """Whether there is something else in its place."""
 
 
 class SourceBehind(

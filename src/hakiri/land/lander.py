@@ -23,9 +23,10 @@ from hakiri.land.staged.files import count_keyless
 from hakiri.land.stamp import Stamp, app_id
 from hakiri.land.table_state import DeltaState, Turn, turn
 from hakiri.land.target import NamedTarget, PathTarget, Target, folder_of
+from hakiri.model.chunk import TableKey
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.errors import NotWritable, SessionLost
-from hakiri.model.ledger import Landing
+from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.model.staged import Tally
 from hakiri.model.types import Struct
 from hakiri.spec.load import LoadMode
@@ -137,8 +138,14 @@ def _land(
 
 def last_number(project: str, landing: Landing, target: Target, spark: Callable[[], SparkSession]) -> int | None:
     """The last landing that the table carries now, 0 for none; None where its log is too short to tell."""
-    state = _open(target, landing, spark).look(app_id(project, landing.table), -1)
+    state = look_at(project, landing.table, target, spark)
     return 0 if state is None else state.number
+
+
+def look_at(project: str, table: TableKey, target: Target, spark: Callable[[], SparkSession]) -> DeltaState | None:
+    """The table as it is now; None where there is none."""
+    landing = Landing(table, 0, (), LandingStatus.RESERVED)
+    return _open(target, landing, spark).look(app_id(project, table), -1)
 
 
 def find_table(request: LandRequest, spark: Callable[[], SparkSession]) -> DeltaState | None:

@@ -14,6 +14,8 @@ Bound = int | str
 
 GONE = "gone"
 """The cursor of a seal whose chunk found nothing of what was planned."""
+REPLACED = "replaced"
+"""The same where something else was in its place: another version of a file."""
 
 
 class ChunkStatus(StrEnum):
@@ -97,7 +99,12 @@ class Seal:
     @property
     def is_gone(self) -> bool:
         """Whether what the chunk was to read was no longer there, so that it stands for nothing read."""
-        return self.cursor == GONE
+        return self.cursor in (GONE, REPLACED)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether something else was in its place."""
+        return self.cursor == REPLACED
 
 
 class FailureKind(StrEnum):

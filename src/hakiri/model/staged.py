@@ -89,4 +89,5 @@ class StagedChunk:
     cursor_high: KeyValue | None = None
     content: Content | None = None  # of the staged rows; None where nobody asked
     ingested_at: datetime | None = None  # of all its rows; None in what earlier releases have staged
+    transform: str = ""  # the digest of the one its rows went through; empty in what earlier releases have staged
     predicate: str = ""  # what the chunk read, as it was planned: a catalog that was lost learns it from here

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from hakiri.model.chunk import ChunkState
+from hakiri.model.span import OneFile
+from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.overlap import overlapping
+from hakiri.plan.read_from import cursor_column
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, round_of
+from hakiri.spec.load import LoadMode
 
 MOST_CHUNKS = 2_000
 """What one commit names at most, where the chunks need not land together."""
@@ -20,6 +25,7 @@ def next_batch(
     replaces_table: bool,
     tells_versions: bool,
     lands_whole: bool = False,
+    in_order: bool = False,
 ) -> tuple[ChunkState, ...]:
     """The chunks of the next landing, in order of dispatch; none where it is too early for one.
 
@@ -27,7 +33,8 @@ def next_batch(
     rows again land apart from those that cannot, because looking for such rows would take equal rows for the same. And
     where a row is known by its content alone (`tells_versions` is false), they land all at once: copies are counted
     against the table, so copies that land apart would be taken for one another. So does a round that `lands_whole`,
-    because a part of it would move the mark that the rest is measured by.
+    because a part of it would move the mark that the rest is measured by. Where rows land `in_order`, a chunk waits for
+    all that are read before it.
     """
     if not staged:
         return ()
@@ -35,6 +42,8 @@ def next_batch(
     round_open = [state for state in history.open if round_of(state.chunk.key.chunk) == number]
     if lands_whole or exchanges(history, staged, replaces_table=replaces_table):
         return _all_or_none(staged, round_open)
+    if in_order:
+        return _leading(staged, history.open)[:MOST_CHUNKS]
     again = overlapping((state.chunk for state in history.open), history)
     fresh = [state for state in staged if state.chunk.key not in again]
     if fresh:
@@ -42,6 +51,31 @@ def next_batch(
     if tells_versions:
         return tuple(staged[:MOST_CHUNKS])
     return _all_or_none(staged, [state for state in round_open if state.chunk.key in again])
+
+
+def needs_order(pipeline: PipelineFacts, table: TableFacts) -> bool:
+    """Whether rows with one key are told apart by the order of reading alone, so that chunks have to land in it.
+
+    So it is for an upsert without a cursor that lands, unless the source itself has each key once.
+    """
+    if pipeline.mode(table) is not LoadMode.UPSERT or cursor_lands(pipeline, table):
+        return False
+    key = pipeline.load(table).upsert_key or table.primary_key
+    return is_of_files(table) or set(key) != set(table.source_key)
+
+
+def cursor_lands(pipeline: PipelineFacts, table: TableFacts) -> bool:
+    """Whether the landed rows have their cursor values."""
+    column = cursor_column(pipeline, table)
+    is_kept = table.transform is None or table.transform.keeps_cursor
+    return column is not None and is_kept and column.casefold() in {one.name.casefold() for one in table.produced}
+
+
+def is_of_files(table: TableFacts) -> bool:
+    """Whether the table is read file by file."""
+    known = [from_json(state.chunk.predicate).span for state in table.known[-1:]]
+    surveyed = [piece.span for piece in table.survey.pieces] if table.survey else []
+    return any(isinstance(span, OneFile) for span in (*known, *surveyed))
 
 
 def exchanges(history: History, chunks: Iterable[ChunkState], *, replaces_table: bool) -> bool:
@@ -53,6 +87,13 @@ def exchanges(history: History, chunks: Iterable[ChunkState], *, replaces_table:
     number = round_of(first.chunk.key.chunk)
     is_asked = replaces_table or from_json(first.chunk.predicate).replaces
     return is_asked and not any(round_of(key.chunk) == number for key in history.landed)
+
+
+def _leading(staged: Sequence[ChunkState], wanted: Sequence[ChunkState]) -> tuple[ChunkState, ...]:
+    """The staged chunks that no chunk comes before which is not staged yet."""
+    there = {state.chunk.key: state for state in staged}
+    ordered = sorted((state.chunk.key for state in wanted), key=lambda key: (len(key.chunk), key))
+    return tuple(there[key] for key in takewhile(there.__contains__, ordered))
 
 
 def _all_or_none(staged: Sequence[ChunkState], wanted: Sequence[ChunkState]) -> tuple[ChunkState, ...]:

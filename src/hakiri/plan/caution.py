@@ -12,6 +12,7 @@ from hakiri.model.column_renames import present_name
 from hakiri.model.cursor import CursorType, shown
 from hakiri.model.source import CursorKind
 from hakiri.model.span import OneFile
+from hakiri.plan.batch import is_of_files, needs_order
 from hakiri.plan.chunking import Portion
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.modes import BY_CONTENT
@@ -108,7 +109,7 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
         ]
         means = f", and {' and '.join(unused)} mean nothing" if unused else ""
         # A file is read once, and a table that is exchanged is read whole by intent.
-        is_expected = pipeline.is_replacing(table) or _is_of_files(table)
+        is_expected = pipeline.is_replacing(table) or is_of_files(table)
         if unused or not is_expected:
             yield CautionKind.NO_CURSOR, f"no cursor is declared: every run reads the whole table{means}"
         return
@@ -135,16 +136,16 @@ def _key(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
     if table.source_key and table.spec.primary_key and set(table.source_key) != set(table.spec.primary_key):
         own, named = ", ".join(table.source_key), ", ".join(table.spec.primary_key)
         yield CautionKind.OTHER_KEY, f"the primary key of the source is {own}, and the manifest names {named}"
-    if pipeline.mode(table) is not LoadMode.UPSERT or type_of_cursor(pipeline, table) is not None:
+    if not needs_order(pipeline, table):
         return
-    if _is_of_files(table):
-        yield CautionKind.NO_ORDER, "no cursor: of rows with one key, that of the last file, by name, and line counts"
-    elif set(pipeline.load(table).upsert_key or table.primary_key) != set(table.source_key):
-        yield CautionKind.NO_ORDER, "no cursor: of rows with one key, the one that is read last counts"
-
-
-def _is_of_files(table: TableFacts) -> bool:
-    return table.survey is not None and any(isinstance(piece.span, OneFile) for piece in table.survey.pieces)
+    if is_of_files(table):
+        text = (
+            "no cursor lands: of rows with one key, that of the last file, by name, and line counts; "
+            "a file that changes later, or is rewound, counts from then on"
+        )
+        yield CautionKind.NO_ORDER, text
+    else:
+        yield CautionKind.NO_ORDER, "no cursor lands: of rows with one key, the one that is read last counts"
 
 
 def _shape(table: TableFacts, portions: Iterable[Portion], target: Target) -> Cautions:
@@ -196,7 +197,7 @@ def _new_columns(
     if not added or pipeline.mode(table) not in BY_CONTENT or table.is_full_refresh:
         return
     named = ", ".join(f"`{name}`" for name in added[:5])
-    if not _is_of_files(table):
+    if not is_of_files(table):
         text = f"{named} is new: a row that was read before, and has changed there alone, is taken for the landed one"
         yield CautionKind.NEW_COLUMN, text
     staged = history.having(ChunkStatus.DONE)
@@ -208,7 +209,7 @@ def _new_columns(
 
 def _files(pipeline: PipelineFacts, table: TableFacts, history: History, portions: Iterable[Portion]) -> Cautions:
     """Warn where rows of a file may land again, or be taken for those of another file (docs/guarantees.md)."""
-    if pipeline.mode(table) is not LoadMode.APPEND or not _is_of_files(table) or table.is_full_refresh:
+    if pipeline.mode(table) is not LoadMode.APPEND or not is_of_files(table) or table.is_full_refresh:
         return
     spans = [from_json(state.chunk.predicate).span for state in history.chunks if state.chunk.key in history.landed]
     landed = {span.path: span.version for span in spans if isinstance(span, OneFile)}

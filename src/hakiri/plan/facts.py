@@ -32,6 +32,8 @@ class TransformFact:
     digest: str
     sees_all: bool
     """Whether it works on a chunk at once, so that what it sorts or groups are a chunk's rows, not the table's."""
+    keeps_cursor: bool = True
+    """Whether the cursor lands as it was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,10 @@ class TableFacts:
     """How the table lands: as declared, or as its key asks for."""
     landed_mode: str = ""
     """How it has landed so far; empty where that is not known, or before the first landing."""
+    older_transforms: frozenset[str] = frozenset()
+    """Those of others, which rows may have gone through that landed before."""
+    reread_transforms: frozenset[str] = frozenset()
+    """Those of the landed rows of files that are to be read again, because they have changed or were rewound."""
     is_known_by_content: bool = False
     """Whether a row that is read again is found among the landed ones by its content."""
     landed_columns: tuple[ColumnFact, ...] | None = None

@@ -19,9 +19,10 @@ from hakiri.plan.errors import KeyNeeded
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.knobs import Knobs, knobs_of, window_for
 from hakiri.plan.modes import REPLACING
+from hakiri.plan.overlap import spans_read
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
 from hakiri.plan.read_from import cursor_column, cursor_of, described_cursor, floor_of, lag_of
-from hakiri.plan.reading import from_json, to_json, window_of
+from hakiri.plan.reading import to_json, window_of
 from hakiri.plan.require_available import require_carried_out
 from hakiri.plan.rounds import History, chunk_name, round_of
 from hakiri.plan.schema_changes import schema_changes
@@ -138,11 +139,12 @@ def _unread(
     read.
     """
     since = history.last_round if pipeline.is_replacing(table) else history.refreshed
-    there = (state for state in history.since(since) if not (state.seal and state.seal.is_gone))
-    read = {from_json(state.chunk.predicate).span for state in there}
+    read = spans_read(history, since)
     if pipeline.is_replacing(table):
         is_exchanged = table.landed_mode in ("", *REPLACING)  # of a table that was added to, the last round is a part
-        return () if is_exchanged and read == {portion.reading.span for portion in found} else found
+        is_whole = not any(state.seal and state.seal.is_replaced for state in history.since(since))
+        is_read = is_exchanged and is_whole and read == {portion.reading.span for portion in found}
+        return () if is_read else found
     return tuple(portion for portion in found if portion.reading.span not in read)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from hakiri.model.chunk import Chunk, ChunkKey, ChunkState
-from hakiri.model.span import OneFile
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus
+from hakiri.model.source import Piece
+from hakiri.model.span import OneFile, Span
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, round_of
 
@@ -21,6 +22,31 @@ def overlapping(chunks: Iterable[Chunk], history: History) -> frozenset[ChunkKey
         first[key.chunk] = key.generation
     versions = Counter(_path(state.chunk) for state in history.chunks if _may_have_rows(state, first))
     return frozenset(chunk.key for chunk in chunks if _has_landed_before(chunk, first) or _may_overlap(chunk, versions))
+
+
+def landed_before(
+    known: Iterable[ChunkState], landed: frozenset[ChunkKey], surveyed: Iterable[Piece]
+) -> tuple[ChunkState, ...]:
+    """The landed chunks of files that are to be read again: chunks of them are open, or they have changed since."""
+    history = History.of(known, landed)
+    read = spans_read(history, history.refreshed)
+    waiting = (state.chunk for state in history.open if state.status is not ChunkStatus.DONE)
+    changed = (piece.span.path for piece in surveyed if isinstance(piece.span, OneFile) and piece.span not in read)
+    paths = {*map(_path, waiting), *changed} - {None}
+    return tuple(
+        state
+        for state in known
+        if state.chunk.key in landed
+        and round_of(state.chunk.key.chunk) >= history.refreshed
+        and (state.seal is None or state.seal.rows)
+        and _path(state.chunk) in paths
+    )
+
+
+def spans_read(history: History, since: int) -> set[Span]:
+    """What chunks of this round and of later ones have read, or will; what was gone by then was not read."""
+    there = (state for state in history.since(since) if not (state.seal and state.seal.is_gone))
+    return {from_json(state.chunk.predicate).span for state in there}
 
 
 def _may_overlap(chunk: Chunk, versions: Counter[str | None]) -> bool:

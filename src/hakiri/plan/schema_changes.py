@@ -11,13 +11,12 @@ from hakiri.model.accepted_types import accepted_types
 from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.column_renames import doubled, outdated, present_name
 from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
-from hakiri.model.span import OneFile
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.widening import opened, wider
+from hakiri.plan.batch import is_of_files
 from hakiri.plan.errors import KeyChanged, TransformChanged, VersionsLanded
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TableFacts
 from hakiri.plan.modes import BY_CONTENT
-from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import SchemaPolicy
@@ -126,9 +125,21 @@ def _renamed(table: TableFacts) -> Iterator[Change]:
 
 
 def _reshaped(table: TableFacts) -> Iterator[Change]:
-    now = table.transform.digest if table.transform else NO_TRANSFORM
-    if table.landed_transform and table.landed_transform != now:
-        yield ChangeKind.RESHAPED, "transform", table.landed_transform[:_DIGITS], now[:_DIGITS]
+    now = _transform(table)
+    before = min(_met_again(table) - {now}, default=table.landed_transform)
+    if before and before != now:
+        yield ChangeKind.RESHAPED, "transform", before[:_DIGITS], now[:_DIGITS]
+
+
+def _met_again(table: TableFacts) -> frozenset[str]:
+    """The transforms that landed rows went through which the next read may meet and has to know by their content."""
+    if not table.is_known_by_content:
+        return frozenset()
+    return table.reread_transforms if is_of_files(table) else table.older_transforms
+
+
+def _transform(table: TableFacts) -> str:
+    return table.transform.digest if table.transform else NO_TRANSFORM
 
 
 def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
@@ -137,7 +148,8 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
         columns = (table.landed_columns or (), table.produced or ())
         return not any(doubled((one.name for one in names), table.spec.renamed) for names in columns)
     if kind is ChangeKind.RESHAPED:
-        return not table.is_known_by_content or _is_read_anew(table) or _is_read_by_file(table)
+        is_from_here_on = is_of_files(table) and _met_again(table) <= {_transform(table)}
+        return not table.is_known_by_content or _is_read_anew(table) or is_from_here_on
     if is_strict:
         return False
     if kind in ACCEPTABLE:
@@ -149,11 +161,6 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
 def _is_read_anew(table: TableFacts) -> bool:
     """Whether every row is being read to take the place of what has landed, in this run or in one that was cut off."""
     return table.is_full_refresh or History.of(table.known, table.landed).is_refreshing
-
-
-def _is_read_by_file(table: TableFacts) -> bool:
-    """Whether each file is read once, so that no later read meets its rows."""
-    return any(isinstance(from_json(state.chunk.predicate).span, OneFile) for state in table.known[-1:])
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:

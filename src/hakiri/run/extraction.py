@@ -14,12 +14,13 @@ from hakiri.extract.errors import SourceMoved
 from hakiri.extract.provenance import Provenance
 from hakiri.extract.sink import Heeding
 from hakiri.extract.transform.reshape import Reshape
-from hakiri.model.chunk import GONE, Seal
+from hakiri.model.chunk import GONE, REPLACED, Seal
 from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.span import OneFile
 from hakiri.model.staged import Tally
 from hakiri.run.errors import TaskStopped
 from hakiri.run.stop import StopSign
+from hakiri.run.transforms import digest_of
 from hakiri.spec.quality import AnyRowRule
 from hakiri.stage.layout import Attempt
 from hakiri.stage.manifest import fingerprint
@@ -63,7 +64,7 @@ class Extraction:
         Raises SourceError, ExtractError, StageError, NotWritable; TaskStopped when the run is being stopped.
         """
         with AttemptWriter(self.files, self.attempt) as writer:
-            extracted, is_gone = self._extract(writer)
+            extracted, lacking = self._extract(writer)
             staged = seal(
                 writer,
                 extracted.tally,
@@ -72,27 +73,28 @@ class Extraction:
                 content=extracted.content,
                 predicate=self.predicate,
                 ingested_at=self.ingested_at,
+                transform=digest_of(self.reshape),
             )
         sealed = Seal(
             path=staged.folder,
             rows=extracted.tally.staged,
             bytes=sum(file.bytes for file in staged.files),
             fingerprint=fingerprint(staged),
-            cursor=GONE if is_gone else _cursor(extracted),
+            cursor=lacking or _cursor(extracted),
         )
         return Staged(sealed, extracted.tally, extracted.broken, extracted.notes)
 
-    def _extract(self, writer: AttemptWriter) -> tuple[Extracted, bool]:
-        """Extract the rows. Returns also whether the planned file is gone, so that there was nothing to read."""
+    def _extract(self, writer: AttemptWriter) -> tuple[Extracted, str]:
+        """Extract the rows. Returns also GONE or REPLACED if the planned file was not there to be read."""
         try:
-            return self._extract_rows(self.connector, writer), False
-        except SourceMoved:
+            return self._extract_rows(self.connector, writer), ""
+        except SourceMoved as moved:
             is_untouched = not (writer.staged_rows or writer.set_aside_rows)
             if not (isinstance(self.read.span, OneFile) and is_untouched):
                 raise
             # This version of the file is gone, so there is nothing to read. A later round reads what is there then, and
             # leaves out rows that have landed, even if it is this version again.
-            return self._extract_rows(None, writer), True
+            return self._extract_rows(None, writer), REPLACED if moved.is_replaced else GONE
 
     @property
     def _provenance(self) -> Provenance:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from hakiri.extract.connectors.port import Connector, Indexing
 from hakiri.extract.landing_types import landing_schema
 from hakiri.land.staged.types import column_types
 from hakiri.model.change import CHANGE
-from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.chunk import ChunkKey, ChunkState, TableKey
 from hakiri.model.clock import SystemClock
 from hakiri.model.cursor import is_ahead
 from hakiri.model.key import KeyValue
@@ -22,6 +22,7 @@ from hakiri.model.table import TableSchema
 from hakiri.plan.errors import WatermarkUnfit
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.modes import BY_CONTENT, watermark_of
+from hakiri.plan.overlap import landed_before
 from hakiri.plan.read_from import floor_of
 from hakiri.plan.rounds import History
 from hakiri.run.errors import TableBare
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 
 Watermarks = Callable[[PipelineSpec, TableSpec, str], KeyValue | None]
 """The greatest value of a column in a landed table; None where there is none."""
+
+
+LandedTransforms = Callable[[PipelineSpec, TableSpec, Collection[ChunkState]], frozenset[str]]
+"""The digests of the transforms that the rows of landed chunks went through; empty where one is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +59,14 @@ def gather_facts(
     is_full_refresh: bool = False,
     surveys_all: bool = False,
     watermark: Watermarks | None = None,
+    landed_transforms: LandedTransforms | None = None,
 ) -> GatheredFacts:
     """Ask the source, the tables and the catalog for all that a plan rests on. Changes nothing; a repeat asks again.
 
     `catalog` is None where there is none yet. A table with open chunks is surveyed only if `surveys_all`, since its
-    plan does not need it. `reshapes` are the transforms by table, `watermark` asks a landed table. Raises SourceError,
-    PlanError, TransformUnfit, TypeUnlandable, CatalogError, and what asking a table raises.
+    plan does not need it. `reshapes` are the transforms by table, `watermark` asks a landed table, `landed_transforms`
+    the manifests of landed chunks. Raises SourceError, PlanError, TransformUnfit, TypeUnlandable, CatalogError, and
+    what asking a table raises.
     """
     known = describe_tables(spec, connector, catalog, reshapes=reshapes, is_full_refresh=is_full_refresh)
     facts, schemas = known.facts, known.schemas
@@ -72,6 +79,8 @@ def gather_facts(
         else table
         for table in facts.tables
     )
+    if landed_transforms is not None:
+        tables = tuple(_reread(spec, table, landed_transforms) for table in tables)
     stood = {table.spec.name: table.survey.standing for table in tables if table.survey}
     schemas = {name: replace(schema, standing=stood.get(name, "")) for name, schema in schemas.items()}
     return GatheredFacts(replace(facts, tables=tables), schemas)
@@ -167,9 +176,14 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
         primary_key=key_after(spec, table, schema.primary_key, reshape, tuple(column.name for column in produced)),
         source_key=schema.own_key,
         produced=produced,
-        transform=TransformFact(reshape.digest, reshape.sees_all),
+        transform=TransformFact(reshape.digest, reshape.sees_all, keeps_cursor=_keeps_cursor(spec, table, reshape)),
         unordered=schema.unordered,
     )
+
+
+def _keeps_cursor(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> bool:
+    incremental = spec.incremental_of(table)
+    return incremental is None or reshape.keeps(incremental.column)
 
 
 def _require_kept(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> None:
@@ -196,6 +210,7 @@ def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
         landed_partition=tuple(decided.partition_by) if decided else (),
         accepted=decided.accepted if decided else {},
         landed_transform=decided.transform if decided else "",
+        older_transforms=frozenset(decided.older_transforms) if decided else frozenset(),
         landed_mode=decided.mode if decided else "",
         cursor=catalog.cursor(key),
         known=catalog.chunks(key),
@@ -210,6 +225,17 @@ def _marked(pipeline: PipelineFacts, table: TableFacts, watermark: Watermarks | 
     if watermark is None:
         raise AssertionError(f"table {table.spec.name} goes by what it holds, and nobody can be asked for that")
     return replace(table, watermark=watermark(pipeline.spec, table.spec, column))
+
+
+def _reread(spec: PipelineSpec, table: TableFacts, landed_transforms: LandedTransforms) -> TableFacts:
+    """The table with the transforms that landed rows of files went through which are to be read again."""
+    if not table.is_known_by_content or table.is_full_refresh:
+        return table
+    states = landed_before(table.known, table.landed, table.survey.pieces if table.survey else ())
+    if not states:
+        return table
+    found = landed_transforms(spec, table.spec, states)
+    return replace(table, reread_transforms=frozenset(one or table.landed_transform for one in found) - {""})
 
 
 def _indexed(table: TableFacts, connector: Connector, schema: TableSchema) -> TableFacts:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from hakiri.extract.transform.reshape import Reshape
-from hakiri.land.decide.same_rows import Shape, remembered
+from hakiri.land.decide.same_rows import Shape, assumed, remembered
 from hakiri.land.layout import Layout
 from hakiri.land.recipe import Mirror
 from hakiri.land.staged.types import table_type
@@ -15,10 +16,11 @@ from hakiri.land.tombstones import farthest_op, unavailable_columns
 from hakiri.model.column_renames import present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import StagedChunk
-from hakiri.plan.facts import NO_TRANSFORM
-from hakiri.plan.modes import BY_CONTENT, REPLACING, cursor_of_table, replaces_table, tells_versions
+from hakiri.model.types import Struct
+from hakiri.plan.modes import REPLACING, cursor_of_table, replaces_table, tells_versions
 from hakiri.run.schema_history import SchemaDecision
 from hakiri.run.services import TablePlace
+from hakiri.run.transforms import digest_of
 from hakiri.spec.feed import feed_load, mirror_key, sequence_columns
 from hakiri.spec.load import Deletes, LoadMode, LoadSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -62,11 +64,6 @@ class LandOptions:
         return self._now(self.load.watermark_column)
 
     @property
-    def transform(self) -> str:
-        """What the history keeps of the transform."""
-        return self.reshape.digest if self.reshape else NO_TRANSFORM
-
-    @property
     def layout(self) -> Layout:
         table = self.table
         commented = {one.name: one.comment for one in table.columns if one.comment}
@@ -93,14 +90,37 @@ class LandOptions:
     def shapes(
         self, decided: SchemaDecision | None, staged: Sequence[StagedChunk], *, is_exchange: bool
     ) -> tuple[Shape, ...]:
-        """The columns that the table's rows were read with, where a later read looks for them by their content."""
-        if self.load_mode not in BY_CONTENT:
+        """The columns that the table's rows were read with.
+
+        They are kept in every mode, because the next one may look for these rows by their content. A mirror's rows are
+        made of changes, and are not read as they land.
+        """
+        if self.load_mode is LoadMode.CDC_MIRROR:
             return ()
         known: tuple[Shape, ...] = ()
         if decided and decided.has_landed and not is_exchange:
-            known = decided.shapes or (Shape(decided.columns),)
-        read = ((table_type(one.schema, table=self.table.name), one.ingested_at) for one in staged if one.files)
-        return remembered(known, read)
+            known = decided.shapes or (assumed(decided.columns),)
+        return remembered(known, shapes_read(self.table.name, staged))
+
+    def transform(self, decided: SchemaDecision | None, staged: Sequence[StagedChunk], *, is_exchange: bool) -> str:
+        """The digest of the transform that the landed rows went through.
+
+        Chunks may have been staged before it was edited. Of several it is one that the next read does not use, so that
+        the next plan finds the difference.
+        """
+        now = digest_of(self.reshape)
+        read = {one.transform or now for one in staged if one.files}
+        if not read and decided and decided.has_landed and not is_exchange:
+            return decided.transform
+        return min(read - {now}, default=now)
+
+    def older_transforms(
+        self, decided: SchemaDecision | None, staged: Sequence[StagedChunk], *, is_exchange: bool
+    ) -> tuple[str, ...]:
+        """The digests of transforms that other rows of the table may have gone through."""
+        read = {one.transform for one in staged if one.files}
+        before = {*decided.older_transforms, decided.transform} if decided and not is_exchange else set()
+        return tuple(sorted((read | before) - {"", self.transform(decided, staged, is_exchange=is_exchange)}))
 
     def accepted(self, decided: SchemaDecision | None) -> dict[str, str]:
         """The columns whose types a person has accepted, with the type that may come."""
@@ -138,3 +158,9 @@ class LandOptions:
 
     def _now(self, name: str | None) -> str | None:
         return name and present_name(name, self.table.renamed)
+
+
+def shapes_read(table: str, staged: Sequence[StagedChunk]) -> Iterator[tuple[Struct, datetime | None]]:
+    """The columns that each chunk with rows was read with, and when; those of all where none has rows."""
+    read = [one for one in staged if one.files] or staged
+    return ((table_type(one.schema, table=table), one.ingested_at) for one in read)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -12,7 +12,7 @@ from hakiri.errors import HookError
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.delta.durable import make_durable
 from hakiri.land.errors import NullKeys, StagedFileUnfit
-from hakiri.land.lander import Landed, check_landing, land, last_number
+from hakiri.land.lander import Landed, Outcome, check_landing, land, last_number
 from hakiri.land.quarantine.rows import land_quarantine
 from hakiri.land.recipe import LandRequest
 from hakiri.land.table_state import ExpectedLanding, expected_landing
@@ -24,6 +24,7 @@ from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.ledger import Landing, LandingStatus, LineageEdge, Snapshot
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import Content, StagedChunk
+from hakiri.model.types import Struct
 from hakiri.plan.batch import exchanges, next_batch
 from hakiri.plan.modes import REPLACING
 from hakiri.plan.overlap import overlapping
@@ -70,11 +71,13 @@ class TableLander:
         accepts_loss: bool = False,
         reshape: Reshape | None = None,
         dropped: tuple[str, ...] = (),
+        in_order: bool = False,
     ) -> None:
         """`key` is the table's primary key as it lands, `kind` how the source is walked.
 
         `accepts_loss`: whether rows the table has lost are no reason to stop, because all of them are read anew.
-        `dropped`: the table's columns that the source no longer has.
+        `dropped`: the table's columns that the source no longer has. `in_order`: whether chunks land in the order of
+        reading, because nothing else tells which of two rows with one key is newer.
         """
         self.hooks = hooks
         self._context = context
@@ -85,6 +88,7 @@ class TableLander:
         self._terms = LandOptions(context.spec, table, key, kind, reshape)
         self._accepts_loss = accepts_loss
         self._dropped = dropped
+        self._in_order = in_order
         self._place = context.services.place(context.spec, table)
         self.has_reread = False
 
@@ -163,6 +167,7 @@ class TableLander:
             replaces_table=self._terms.replaces_table,
             tells_versions=self._terms.tells_versions,
             lands_whole=self._terms.load_mode is LoadMode.INCREMENTAL_WATERMARK,
+            in_order=self._in_order,
         )
 
     def _history(self) -> History:
@@ -208,6 +213,8 @@ class TableLander:
             states = self._states(landing.chunks)
             staged = self._staged_of(landing, states, fresh)
             request = self._request(landing, [states[key] for key in landing.chunks], staged)
+        if request.carried and self._has_hole(request, states.values()):
+            return self._leave_as_it_is(landing, request.carried, request, staged)
         check_landing(request, services.spark)  # what stops the landing stops what comes before it, too
         aside = land_quarantine(request, services.spark, target=self._place.quarantine)
         if aside is not None:
@@ -220,6 +227,22 @@ class TableLander:
         make_durable(self._place.target, landed.version + landed.trailing, since=request.since)
         # Before the landing is finished: a replay finds it noted, and nobody looks for it later.
         self._note_schema(landed, staged, is_exchange=request.mode in REPLACING)
+        self._record(landing, landed, staged)
+        return landed
+
+    def _has_hole(self, request: LandRequest, states: Iterable[ChunkState]) -> bool:
+        """Whether the table would be exchanged for rows that lack a file, though another version of it is there."""
+        is_exchange = self._terms.replaces_table and request.mode in REPLACING
+        return is_exchange and any(state.seal is not None and state.seal.is_replaced for state in states)
+
+    def _leave_as_it_is(
+        self, landing: Landing, last: ExpectedLanding, request: LandRequest, staged: tuple[StagedChunk, ...]
+    ) -> Landed:
+        """End the landing without a row: the next round reads all files again (G9)."""
+        tally = request.tally
+        left_out = replace(tally, staged=0, quarantined=0, filtered=tally.filtered + tally.staged + tally.quarantined)
+        decided = last_schema_decision(self._catalog, self._key)
+        landed = Landed(Outcome.UNCHANGED, last.version, left_out, decided.columns if decided else Struct(()))
         self._record(landing, landed, staged)
         return landed
 
@@ -355,7 +378,8 @@ class TableLander:
             renamed={new: old for old, new in moved.items()},
             dropped=tuple(name for name in self._dropped if landed.schema.find(name) is not None),
             shapes=self._terms.shapes(last, staged, is_exchange=is_exchange),
-            transform=self._terms.transform,
+            transform=self._terms.transform(last, staged, is_exchange=is_exchange),
+            older_transforms=self._terms.older_transforms(last, staged, is_exchange=is_exchange),
             mode=self._terms.load_mode.value,
             by=str(self._context.services.node),
             run=self._context.run,

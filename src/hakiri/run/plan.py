@@ -23,6 +23,7 @@ from hakiri.run.check_tables import require_tables_intact
 from hakiri.run.facts import Watermarks, gather_facts
 from hakiri.run.owner import require_owner
 from hakiri.run.services import TablePlace
+from hakiri.run.staged_manifests import landed_transforms
 from hakiri.run.watermarks import watermarks_of
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
@@ -74,6 +75,7 @@ def plan_pipelines(
                 is_full_refresh=is_full_refresh,
                 surveys_all=True,
                 watermark=watermark or watermarks_of(place),
+                landed_transforms=landed_transforms(place),
             ).facts
             make_plan([found])
         except HakiriError as error:

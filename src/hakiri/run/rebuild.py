@@ -12,25 +12,29 @@ from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.port import Connector
+from hakiri.land.decide.same_rows import Shape, assumed, remembered
 from hakiri.land.delta.contents import TableContents, read_contents
 from hakiri.land.delta.handover import all_landings
 from hakiri.land.delta.history import LandedCommit, landings_of, read_commits
+from hakiri.land.lander import look_at
 from hakiri.land.stamp import app_id
 from hakiri.land.target import PathTarget, Target, quarantine_of, tombstones_of
 from hakiri.land.tombstones import NUMBERED_AS
 from hakiri.model.chunk import Chunk, ChunkKey, TableKey
 from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Snapshot
 from hakiri.model.span import OneFile
+from hakiri.model.staged import StagedChunk
+from hakiri.model.types import Struct
 from hakiri.plan.reading import from_json, window_of
+from hakiri.plan.rounds import round_of
 from hakiri.run.errors import CatalogDisagrees
 from hakiri.run.facts import describe_tables
+from hakiri.run.land_options import shapes_read
 from hakiri.run.schema_history import SchemaDecision
 from hakiri.run.services import Services, TablePlace
+from hakiri.run.staged_manifests import manifests_of
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
-from hakiri.stage.errors import StagedUnfit
-from hakiri.stage.layout import MANIFEST, RUNS
-from hakiri.stage.manifest import read_manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,12 +160,15 @@ def read_story(services: Services, spec: PipelineSpec, table: TableSpec) -> Stor
     found = all_landings(commits, name)
     held = tuple(one for one in found if not one.is_undone)
     last = max((one.mark.stamp.number for one in found), default=0)
-    held_now = _held(key, where.target, name, last)
+    held_now = _held(services, key, where.target, last)
     if not found:
         return Story(table=key)
     back_at = max((one.version for one in commits if one.restored_to is not None), default=0)
     landings = tuple(as_of(key, one.landing()) for one in held)
-    chunks = _chunks(spec, table, where, landings)
+    landed = {chunk for one in landings for chunk in one.chunks}
+    staged = manifests_of(where, spec.id, landed)
+    is_whole = min(one.version for one in commits) == 0
+    is_known = is_whole and landed <= {one.chunk for one in staged if one.ingested_at is not None}
     return Story(
         table=key,
         landings=_with_spent(
@@ -169,9 +176,9 @@ def read_story(services: Services, spec: PipelineSpec, table: TableSpec) -> Stor
         ),
         runs={one.mark.stamp.number: one.mark.stamp.runs for one in held},
         taken_back=frozenset(one.mark.stamp.number for one in found if one.is_undone),
-        chunks=chunks,
-        is_whole=min(one.version for one in commits) == 0,
-        schema_json=_schema(services, spec, table, held_now),
+        chunks=_chunks(spec, table, staged),
+        is_whole=is_whole,
+        schema_json=_schema(services, spec, table, held_now, _Read(staged, is_known=is_known)),
     )
 
 
@@ -181,30 +188,82 @@ def as_of(key: TableKey, landing: Landing) -> Landing:
     return replace(landing, table=key, chunks=chunks)
 
 
-def _schema(services: Services, spec: PipelineSpec, table: TableSpec, held: TableContents | None) -> str:
-    """The table's columns with the key that it lands by; without the source nobody knows what that was."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What the manifests of landed chunks tell of how a table's rows were read."""
+
+    staged: tuple[StagedChunk, ...]
+    is_known: bool
+    """Whether they tell it of every landed chunk."""
+
+    def shapes(self, columns: Struct) -> tuple[Shape, ...]:
+        """The columns that rows were read with; those of the table for rows that are older than any manifest."""
+        table = self.staged[0].chunk.table if self.staged else ""
+        return remembered(() if self.is_known else (assumed(columns),), shapes_read(table, self.staged))
+
+    @property
+    def transforms(self) -> tuple[str, ...]:
+        """The digests of the transforms that the rows went through, the last one first; none where it is not known."""
+        refreshed = max((round_of(one.chunk.chunk) for one in self.staged if _replaces(one)), default=0)
+        read = sorted(
+            (one.ingested_at, one.transform)
+            for one in self.staged
+            if one.files and one.ingested_at and one.transform and round_of(one.chunk.chunk) >= refreshed
+        )
+        return tuple(dict.fromkeys(transform for _, transform in reversed(read)))
+
+
+def _replaces(staged: StagedChunk) -> bool:
+    try:
+        return from_json(staged.predicate).replaces
+    except ValueError:
+        return False  # an earlier release did not say
+
+
+def _schema(services: Services, spec: PipelineSpec, table: TableSpec, held: TableContents | None, read: _Read) -> str:
+    """The table's columns, how its rows were read, and the key that it lands by."""
     if held is None:
         return ""
-    try:
-        alone = spec.model_copy(update={"tables": (table,)})  # another that is gone at its source is no matter here
-        (facts,) = describe_tables(
-            alone, services.connector(spec), None, reshapes=services.transforms(spec)
-        ).facts.tables
-    except HakiriError:
-        return ""
-    reason = "restored from the table's log"
-    key = facts.upsert_key or facts.primary_key
-    restored = SchemaDecision(columns=held.schema, key=key, partition_by=held.partition_by, reason=reason)
+    is_mirror = spec.load_of(table).mode is LoadMode.CDC_MIRROR
+    restored = SchemaDecision(
+        columns=held.schema,
+        key=_key(services, spec, table),
+        partition_by=held.partition_by,
+        shapes=() if is_mirror else read.shapes(held.schema),
+        transform=next(iter(read.transforms), ""),
+        older_transforms=read.transforms[1:],
+        reason="restored from the table's log",
+    )
     return restored.to_text()
 
 
-def _held(key: TableKey, target: Target, name: str, last: int) -> TableContents | None:
+def _key(services: Services, spec: PipelineSpec, table: TableSpec) -> tuple[str, ...]:
+    """The key that the table lands by; none where its source does not answer, and the next landing decides it."""
+    alone = spec.model_copy(update={"tables": (table,)})  # another that is gone at its source is no matter here
+    try:
+        described = describe_tables(alone, services.connector(spec), None, reshapes=services.transforms(spec))
+    except HakiriError:
+        return ()
+    (facts,) = described.facts.tables
+    return facts.upsert_key or facts.primary_key
+
+
+def _held(services: Services, key: TableKey, target: Target, last: int) -> TableContents | None:
     """What the table holds; its last landing has to be one that its log still tells of."""
-    held = read_contents(key.table, target.path, name) if isinstance(target, PathTarget) else None
+    held = _contents(services, key, target)
     if held and held.number > last:
         reason = f"it carries landing {held.number}, and its log no longer tells what that brought"
         raise CatalogDisagrees(pipeline=key.pipeline, table=key.table, reason=reason)
     return held
+
+
+def _contents(services: Services, key: TableKey, target: Target) -> TableContents | None:
+    if isinstance(target, PathTarget):
+        return read_contents(key.table, target.path, app_id(services.project, key))
+    state = look_at(services.project, key, target, services.spark)
+    if state is None:
+        return None
+    return TableContents(state.number or 0, frozenset(), state.schema, state.layout.partition_by)
 
 
 def _with_spent(
@@ -242,32 +301,17 @@ def _spent_beside(services: Services, key: TableKey, where: TablePlace) -> int:
     return max(numbers, default=0)
 
 
-def _chunks(
-    spec: PipelineSpec, table: TableSpec, where: TablePlace, landings: tuple[Landing, ...]
-) -> tuple[Chunk, ...]:
-    """What the landed chunks read, from the manifests that their attempts left."""
-    landed = {key for one in landings for key in one.chunks}
+def _chunks(spec: PipelineSpec, table: TableSpec, staged: Iterable[StagedChunk]) -> tuple[Chunk, ...]:
+    """What the landed chunks read, where their manifests tell it."""
     incremental = _incremental(spec, table)
     found: dict[ChunkKey, Chunk] = {}
-    for entry in where.files.walk(RUNS):
-        folder, _, name = entry.path.rpartition("/")
-        predicate = _predicate(where, folder, landed, spec.id) if name == MANIFEST else None
-        if predicate is None:
-            continue
-        key, text = predicate
-        window = window_of(from_json(text), incremental)
-        found[key] = Chunk(key, ordinal=0, window=window, predicate=text)
+    for one in staged:
+        try:
+            window = window_of(from_json(one.predicate), incremental)
+        except ValueError:
+            continue  # an earlier release did not say
+        found[one.chunk] = Chunk(one.chunk, ordinal=0, window=window, predicate=one.predicate)
     return tuple(found[key] for key in sorted(found))
-
-
-def _predicate(where: TablePlace, folder: str, landed: set[ChunkKey], pipeline: str) -> tuple[ChunkKey, str] | None:
-    try:
-        staged = read_manifest(where.files, folder)
-        from_json(staged.predicate)
-    except (StagedUnfit, ValueError):
-        return None  # an attempt that was never sealed tells nothing
-    key = replace(staged.chunk, pipeline=pipeline)  # it may have been read under another id
-    return (key, staged.predicate) if key in landed else None
 
 
 def _require_readings(services: Services, spec: PipelineSpec, table: TableSpec, story: Story) -> None:

@@ -14,7 +14,18 @@ from hakiri.model.chunk import TableKey
 from hakiri.model.types import Struct, columns_of, from_delta, to_delta
 from hakiri.plan.facts import ColumnFact
 
-_OPTIONAL = ("accepted", "renamed", "dropped", "partition_by", "by", "run", "reason", "transform", "mode")
+_OPTIONAL = (
+    "accepted",
+    "renamed",
+    "dropped",
+    "partition_by",
+    "by",
+    "run",
+    "reason",
+    "transform",
+    "older_transforms",
+    "mode",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +42,11 @@ class SchemaDecision:
     """Columns that the source no longer has; the table keeps them."""
     partition_by: Sequence[str] = ()
     shapes: tuple[Shape, ...] = ()
-    """The columns that the table's rows were read with, oldest first; none where no read looks for them again."""
+    """The columns that the table's rows were read with, oldest first; none where that is not known."""
     transform: str = ""
     """The digest of the transform that the rows went through; NO_TRANSFORM for none, empty where it is not known."""
+    older_transforms: Sequence[str] = ()
+    """The digests of others, which rows may have gone through that landed before."""
     mode: str = ""
     """The load mode that the table was landed by last; empty where it is not known."""
     by: str = ""
@@ -70,6 +83,7 @@ class SchemaDecision:
             tuple(self.dropped),
             self.shapes,
             self.transform,
+            tuple(self.older_transforms),
             self.mode,
         )
 
@@ -85,12 +99,17 @@ class SchemaDecision:
 
 
 def _plain(shape: Shape) -> dict[str, Any]:
-    return {"columns": to_delta(shape.columns), "since": shape.since and shape.since.isoformat()}
+    told = {"columns": to_delta(shape.columns), "since": shape.since and shape.since.isoformat()}
+    return told | ({"assumed": True} if shape.is_assumed else {})
 
 
 def _shape(told: Mapping[str, Any]) -> Shape:
     since = told["since"]
-    return Shape(from_delta(told["columns"]), datetime.fromisoformat(since) if since else None)
+    return Shape(
+        from_delta(told["columns"]),
+        datetime.fromisoformat(since) if since else None,
+        is_assumed=bool(told.get("assumed")),
+    )
 
 
 def last_schema_decision(catalog: Catalog, table: TableKey) -> SchemaDecision | None:

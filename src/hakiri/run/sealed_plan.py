@@ -6,6 +6,7 @@ from hakiri.plan.fingerprint import Fingerprint, check_unmoved, fingerprint, fin
 from hakiri.run.facts import gather_facts
 from hakiri.run.manifest import choose_pipelines
 from hakiri.run.services import Services
+from hakiri.run.staged_manifests import landed_transforms
 from hakiri.run.views import gather_views
 from hakiri.run.watermarks import watermarks_of
 from hakiri.spec.read import Project
@@ -28,6 +29,7 @@ def require_facts_unchanged(
             is_full_refresh=is_full_refresh,
             surveys_all=True,
             watermark=watermark,
+            landed_transforms=landed_transforms(services.place),
         ).facts
         for spec in choose_pipelines(project, sealed.pipelines)
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hakiri.errors import ManifestError, Place
 from hakiri.extract.errors import ReferenceUnfit, TransformUnfit
+from hakiri.plan.facts import NO_TRANSFORM
 from hakiri.spec.component import ComponentSpec
 from hakiri.spec.errors import InvalidProject, UnreadableManifest, WrongValue
 from hakiri.spec.load import LoadMode
@@ -63,6 +64,11 @@ def check_transforms(project: Project, *, shown_from: Path) -> None:
                 problems.append(one)
     if problems:
         raise InvalidProject(problems=tuple(problems))
+
+
+def digest_of(reshape: Reshape | None) -> str:
+    """What is kept of the transform that rows went through."""
+    return reshape.digest if reshape else NO_TRANSFORM
 
 
 def key_after(

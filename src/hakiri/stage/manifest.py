@@ -45,6 +45,8 @@ def to_json(staged: StagedChunk) -> str:
     }
     if staged.ingested_at is not None:  # a manifest of an earlier release keeps its fingerprint
         plain["ingested_at"] = staged.ingested_at.isoformat()
+    if staged.transform:
+        plain["transform"] = staged.transform
     return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -101,6 +103,7 @@ def _from_plain(plain: dict[str, Any]) -> StagedChunk:
         content=Content(**plain["content"]) if plain["content"] else None,
         predicate=plain.get("predicate", ""),
         ingested_at=datetime.fromisoformat(plain["ingested_at"]) if "ingested_at" in plain else None,
+        transform=plain.get("transform", ""),
     )
 
 

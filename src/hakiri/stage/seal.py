@@ -25,6 +25,7 @@ def seal(
     content: Content | None = None,
     predicate: str = "",
     ingested_at: datetime | None = None,
+    transform: str = "",
 ) -> StagedChunk:
     """End the attempt and make it durable; only then may the catalog hear of it. An attempt is sealed once.
 
@@ -52,6 +53,7 @@ def seal(
         content=content,
         predicate=predicate,
         ingested_at=ingested_at,
+        transform=transform,
     )
     _write_manifest(writer.files, attempt.manifest, staged)
     # From the inside out: a name becomes durable only after what it leads to. All of them, because a folder that was

@@ -72,6 +72,23 @@ def test_a_file_that_only_grew_is_read_up_to_the_last_whole_line_that_was_survey
     assert len(rows_of(connector.read(schema, grown))) == (before + after).count(b"\n") - 1
 
 
+def test_any_number_of_files_may_grow_while_they_are_read(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    paths = [tmp_path / f"t/{number:03}.csv" for number in range(100)]
+    for path in paths:
+        path.write_bytes(b"a,b\n1,x\n")
+    old = tmp_path / "t/old.csv"
+    old.write_bytes(b"a,b\n1,x\n")
+    os.utime(old, (1, 1))
+    connector = open_connector("files", {"path": str(tmp_path)})
+    schema = connector.describe(SourceTable("t", columns=(Column("a", "string"), Column("b", "string"))))
+    spans = [piece.span for piece in connector.survey(schema).pieces if isinstance(piece.span, OneFile)]
+    for path in paths:
+        append(path, b"2,y\n")
+    assert [rows_of(connector.read(schema, span)) for span in spans] == [["1"]] * 101
+    assert [span.path for span in spans if not span.tail] == ["t/old.csv"], "nobody is writing to it"
+
+
 def test_half_a_character_at_the_end_of_a_file_that_grew_is_left_for_later(tmp_path: Path) -> None:
     text = "a,b\n1,x\n2,\U0001f600".encode("utf-16-le")
     connector, schema, span = surveyed(tmp_path, text[:-2], encoding="utf-16-le")

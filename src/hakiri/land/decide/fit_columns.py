@@ -16,6 +16,11 @@ def fitted_column(stored: Struct, wanted: Field, *, of: str) -> str:
     return _member(of, stored.find(wanted.name), wanted)
 
 
+def fitted_value(value: str, own: Type, wanted: Type) -> str:
+    """A value of one type in another that is wider, or has more or fewer members at any depth."""
+    return _fitted(value, own, wanted)
+
+
 def null_of(kind: Type) -> str:
     """NULL of this type."""
     return f"CAST(NULL AS {sql_type(kind)})"

@@ -1,8 +1,9 @@
 """Decide when a staged row and a stored row are the same row.
 
-Rows are compared by content. Where both were read with the same columns, their hashes are compared; otherwise the
-values of the columns that both were read with, as they land. So a column that comes or goes, a wider type or a new name
-makes no old row new. Every load mode that looks for rows that are there already asks here.
+Rows are compared by content. Where both are known to have been read with the same columns, their hashes are compared;
+otherwise the values of the columns that both were read with, as they land, and of records the members that both have.
+So a column or member that comes or goes, a wider type or a new name makes no old row new. Every load mode that looks
+for rows that are there already asks here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
-from hakiri.land.decide.fit_columns import fitted_column
+from hakiri.land.decide.fit_columns import fitted_column, fitted_value
 from hakiri.land.sql import column, literal
 from hakiri.model.column_renames import outdated
 from hakiri.model.staged import HASH_COLUMN, INGESTED_COLUMN, PROVENANCE
@@ -38,10 +39,12 @@ class Shape:
     columns: Struct
     since: datetime | None = None
     """When the first of them was read; None for the table's first rows."""
+    is_assumed: bool = False
+    """Whether these are the columns that the table has, because those that its rows were read with are not known."""
 
     def is_like(self, other: Struct) -> bool:
         """Whether rows of both can be compared by their hashes."""
-        return _content(self.columns) == _content(other)
+        return not self.is_assumed and _content(self.columns) == _content(other)
 
 
 def remembered(known: Iterable[Shape], staged: Iterable[tuple[Struct, datetime | None]]) -> tuple[Shape, ...]:
@@ -49,19 +52,23 @@ def remembered(known: Iterable[Shape], staged: Iterable[tuple[Struct, datetime |
 
     A chunk that does not tell its instant adds nothing. Of the first shape no instant is kept.
     """
-    found = [(one.since, one.columns) for one in known]
-    found += [(instant, _own(columns)) for columns, instant in staged if instant is not None]
-    found.sort(key=lambda one: (one[0] is not None, one[0]))
+    found = [*known, *(Shape(_own(columns), instant) for columns, instant in staged if instant is not None)]
+    found.sort(key=lambda one: (one.since is not None, one.since))
     shapes: list[Shape] = []
-    for since, columns in found:
+    for one in found:
         if not shapes:
-            shapes.append(Shape(columns))
-        elif not shapes[-1].is_like(columns):
-            shapes.append(Shape(columns, since))
+            shapes.append(replace(one, since=None))
+        elif not shapes[-1].is_like(one.columns):
+            shapes.append(one)
     while len(shapes) > MOST_SHAPES:
         shared = tuple(one for one in shapes[0].columns.fields if one in shapes[1].columns.fields)
-        shapes[:2] = [Shape(Struct(shared))]
+        shapes[:2] = [assumed(Struct(shared))]
     return tuple(shapes)
+
+
+def assumed(columns: Struct) -> Shape:
+    """The shape of a table of which it is not known with which columns its rows were read."""
+    return Shape(_own(columns), is_assumed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +92,13 @@ def comparisons(
 ) -> tuple[Comparison, ...]:
     """How rows staged with these columns are compared with a table of these shapes, the most like ones first.
 
-    A table without known shapes was read with the columns it has. `staged` and `shapes` have their columns by the names
-    they were read under; `schema` and `stored` by those they have now.
+    `staged` and `shapes` have their columns by the names they were read under; `schema` and `stored` by those they have
+    now.
     """
-    shapes = tuple(shapes) or (Shape(_own(stored)),)
+    shapes = tuple(shapes) or (assumed(stored),)
     if stored.find(INGESTED_COLUMN) is None:
-        shapes = (Shape(Struct(tuple(one for one in shapes[0].columns.fields if _is_in_all(one, shapes)))),)
+        shared = Struct(tuple(one for one in shapes[0].columns.fields if _is_in_all(one, shapes)))
+        shapes = shapes if len(shapes) == 1 else (assumed(shared),)
     by_columns: dict[tuple[Field, ...], list[str]] = {}
     for shape, part in zip(shapes, _parts(shapes), strict=True):
         compared = _compared(schema, stored, shape, staged, renamed)
@@ -99,7 +107,7 @@ def comparisons(
     likest = sorted(by_columns.items(), key=lambda one: (one[0] != (_HASH,), -len(one[0])))
     return tuple(
         Comparison(
-            tuple(_comparable(column(one.name, of="s"), one.type) for one in compared),
+            tuple(_comparable(_staged_value(schema, one), one.type) for one in compared),
             tuple(_comparable(fitted_column(stored, one, of="t"), one.type) for one in compared),
             "TRUE" if len(parts) == len(shapes) else f"({' OR '.join(parts)})",
         )
@@ -159,14 +167,40 @@ def _compared(
     """The columns that rows of the shape and all staged ones have; the hash alone where those are all they have."""
     if stored.find(HASH_COLUMN) is not None and all(shape.is_like(one) for one in staged):
         return (_HASH,)
-    sides = [one.renamed(outdated(one.names, renamed)) for one in (shape.columns, *staged)]
-    return tuple(
-        one
-        for one in schema.fields
-        if one.name not in PROVENANCE
-        and stored.find(one.name) is not None
-        and all(side.find(one.name) is not None for side in sides)
+    sides = [stored, *(one.renamed(outdated(one.names, renamed)) for one in (shape.columns, *staged))]
+    return _shared(_own(schema), sides).fields
+
+
+def _shared(wanted: Struct, sides: Sequence[Struct]) -> Struct:
+    """The wanted columns that all sides have, and of records the members that all have."""
+    found = ((one, [side.find(one.name) for side in sides]) for one in wanted.fields)
+    kinds = (
+        (one, _shared_type(one.type, [own.type for own in owns if own is not None])) for one, owns in found if all(owns)
     )
+    return Struct(tuple(replace(one, type=kind) for one, kind in kinds if kind is not None))
+
+
+def _shared_type(wanted: Type, sides: Sequence[Type]) -> Type | None:
+    """The type with the members that all sides have; None where that is no member."""
+    match wanted:
+        case Struct():
+            inner = _shared(wanted, [one for one in sides if isinstance(one, Struct)])
+            return inner if inner.fields else None
+        case Array():
+            element = _shared_type(wanted.element, [one.element for one in sides if isinstance(one, Array)])
+            return element and replace(wanted, element=element)
+        case Map():
+            value = _shared_type(wanted.value, [one.value for one in sides if isinstance(one, Map)])
+            return value and replace(wanted, value=value)
+        case _:
+            return wanted
+
+
+def _staged_value(schema: Struct, compared: Field) -> str:
+    """The value of a staged row `s`, with no other members than are compared."""
+    own = schema.find(compared.name)
+    value = column(compared.name, of="s")
+    return value if own is None else fitted_value(value, own.type, compared.type)
 
 
 def _parts(shapes: Sequence[Shape]) -> list[str]:

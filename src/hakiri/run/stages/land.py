@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from hakiri.plan.batch import needs_order
 from hakiri.plan.schema_changes import ChangeKind, SchemaChange, schema_changes
 from hakiri.run.land_pipeline import PipelineLander
 from hakiri.run.land_table import TableLander
@@ -30,6 +31,7 @@ class OpenLanding:
                 accepts_loss=run.options.is_full_refresh,
                 reshape=run.opened.reshapes.get(table.spec.name),
                 dropped=_dropped(schema_changes(table, facts.spec.schema_policy)),
+                in_order=needs_order(facts, table),
             )
             for table in facts.tables
         }

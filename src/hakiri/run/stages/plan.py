@@ -18,6 +18,7 @@ from hakiri.run.facts import GatheredFacts, gather_facts
 from hakiri.run.land_pipeline import record_table_failed
 from hakiri.run.phase import move_phase
 from hakiri.run.pipeline import PipelineRun, Work
+from hakiri.run.staged_manifests import landed_transforms
 from hakiri.run.watermarks import watermarks_of
 
 
@@ -83,6 +84,7 @@ def _gather(run: PipelineRun) -> GatheredFacts:
         is_full_refresh=options.is_full_refresh and not run.is_refreshed,
         surveys_all=options.sealed is not None,
         watermark=watermarks_of(services.place, services.spark),
+        landed_transforms=landed_transforms(services.place),
     )
     if options.sealed is not None and not run.outcome.landings:
         check_unmoved(options.sealed.of(context.spec.id), fingerprint([found.facts]))

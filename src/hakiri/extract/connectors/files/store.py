@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,6 +28,7 @@ from hakiri.extract.errors import (
     SourceUnreachable,
     TableMissing,
 )
+from hakiri.model.clock import SystemClock
 from hakiri.model.errors import BadConfig
 from hakiri.model.span import OneFile
 from hakiri.model.table import SourceTable
@@ -38,7 +40,11 @@ _SUFFIXES: dict[str, Format] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "js
 _COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 _HIDDEN = re.compile(r"(^|/)[._]")
 _NEWEST = 64
-"""Of so many files the last bytes are surveyed: one that is being written to is among those changed last."""
+_RECENT = timedelta(days=1)
+"""The last bytes of files are surveyed that were changed so lately, and of the newest in any case.
+
+One that is being written to is among them; of the others a folder may have any number.
+"""
 _HEADS = 16
 """So many objects are asked for their ETag at once."""
 
@@ -78,8 +84,7 @@ class Store:
         """The files of a table with the span that each is read by. Raises TableMissing where there are none."""
         stamped = self._stamped(self.files(table))
         growing = [one for one in stamped if self._may_grow(one)]
-        newest = sorted(growing, key=lambda one: one.stamp.mtime_ns if one.stamp else 0)[-_NEWEST:]
-        tails = {one.path: self._tail(one.path, one.size) for one in newest}
+        tails = {one.path: self._tail(one.path, one.size) for one in _recent(growing)}
         versions = ((one, one.stamp.version if one.stamp else "") for one in stamped)
         return [(one, OneFile(one.path, version, tails.get(one.path, ""))) for one, version in versions]
 
@@ -97,7 +102,7 @@ class Store:
         is_surveyed = now.stamp.version == span.version and now == before
         if is_surveyed or (tail and tail == span.tail and now.size > size):
             return replace(now, size=size, tail=tail)
-        raise SourceMoved(connector=NAME, table=table.name, reason=f"{span.path} has changed")
+        raise SourceMoved(connector=NAME, table=table.name, reason=f"{span.path} has changed", is_replaced=True)
 
     @contextmanager
     def surveyed(self, found: Found, table: SourceTable) -> Iterator[Any]:
@@ -213,6 +218,17 @@ class Store:
             reason = f"cannot be told for {path} from its name; write one of {known}, or narrow `pattern`"
             raise BadConfig(connector=NAME, key="format", reason=reason)
         return Found(path, size, told, compression)
+
+
+def _recent(found: list[Found]) -> list[Found]:
+    """The files that somebody may still be writing to."""
+    since = (SystemClock().now() - _RECENT).timestamp() * 1e9
+    by_time = sorted(found, key=_changed_at)
+    return [*(one for one in by_time[:-_NEWEST] if _changed_at(one) >= since), *by_time[-_NEWEST:]]
+
+
+def _changed_at(found: Found) -> int:
+    return found.stamp.mtime_ns if found.stamp else 0
 
 
 def classified(
