@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, Literal, cast, dataclass_transform
 
 MAX_TEXT = 2_000
@@ -42,7 +44,7 @@ class Place:
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 class HakiriError(Exception):
-    """The root of all errors: facts are typed fields, and the text is made of them.
+    """The root of all errors: facts are typed fields, and the text is built from them.
 
     A leaf is declared in `<room>/errors.py`: `class KeyMissing(LandError, code="HK806", says="...")`.
     `says` and `help` are templates over the fields; a leaf that needs more overrides `message` or `help`.
@@ -114,6 +116,14 @@ REGISTRY: dict[str, type[HakiriError]] = {}
 """Every leaf that was imported, by its code."""
 
 
+def all_errors() -> dict[str, type[HakiriError]]:
+    """Import `<room>/errors.py` of every room, and return every leaf by its code, in order of codes."""
+    package = Path(__file__).parent
+    for file in sorted(package.glob("*/errors.py")):
+        import_module(f"{__package__}.{file.parent.name}.errors")
+    return dict(sorted(REGISTRY.items()))
+
+
 class _Facts(Mapping[str, Any]):
     """The facts of an error by name, for its templates; a tuple is shown as names, each in backticks."""
 
@@ -136,11 +146,11 @@ class _Facts(Mapping[str, Any]):
 
 
 class ManifestError(HakiriError):
-    """A manifest, or a request about one, that a person has to change."""
+    """A manifest, or a command that edits one, has to be corrected."""
 
 
 class LocatedError(ManifestError):
-    """A manifest error with the one line it stands on."""
+    """A manifest error at one line of a file."""
 
     place: Place
 
@@ -149,15 +159,15 @@ class LocatedError(ManifestError):
 
 
 class EngineError(HakiriError):
-    """Spark, Java or the Delta jars."""
+    """Spark, Java or the Delta jars are missing or failed."""
 
 
 class CatalogError(HakiriError):
-    """The catalog refused, or could not be reached."""
+    """The catalog rejected an operation, or could not be reached."""
 
 
 class SourceError(HakiriError):
-    """A source, as a connector meets it. Fields name things; they never hold a row's value or a secret."""
+    """Reading from a source failed. Fields name things; they never hold a row's value or a secret."""
 
     connector: str
     table: str | None = None
@@ -172,15 +182,15 @@ class SourceError(HakiriError):
 
 
 class ContextError(HakiriError):
-    """The place where tables live."""
+    """The place where tables are stored cannot be used."""
 
 
 class PlanError(HakiriError):
-    """What is to be read cannot be told, or is no longer what was told."""
+    """Planning failed, or the facts changed since a plan was made."""
 
 
 class TablePlanError(PlanError):
-    """One table that cannot be planned."""
+    """One table cannot be planned."""
 
     pipeline: str
     table: str
@@ -190,36 +200,36 @@ class TablePlanError(PlanError):
 
 
 class QueryError(HakiriError):
-    """A question about what there is that cannot be answered as it was asked."""
+    """A query, or a request for something by name, cannot be answered."""
 
 
 class ExtractError(HakiriError):
-    """Rows, between their source and their stage. Fields name things; they never hold a row's value."""
+    """A chunk's rows could not be read, transformed or checked. Fields name things; they never hold a row's value."""
 
     table: str
 
 
 class ComponentError(ExtractError, says="the component `{file}` failed on rows of `{table}`: {reason}"):
-    """A component of WebAssembly, at work on rows."""
+    """A WebAssembly component failed while it transformed rows."""
 
     file: str
     reason: str
 
 
 class StageError(HakiriError):
-    """The files of an attempt."""
+    """The staged files of an attempt cannot be written or used."""
 
     folder: str
 
 
 class LandError(HakiriError):
-    """Staged rows that did not become rows of their table."""
+    """Staged rows could not be landed in their table."""
 
     table: str
 
 
 class HookError(HakiriError):
-    """A hook that did not do what the manifest asks of it. The table's rows are whole, landed or not."""
+    """A hook failed. The table's data is complete, landed or not."""
 
     pipeline: str
     table: str
@@ -242,21 +252,21 @@ class HookError(HakiriError):
 
 
 class ViewError(HakiriError):
-    """Views over landed tables. The tables are as they were."""
+    """A view could not be created, changed or queried. The tables are unchanged."""
 
 
 class RunError(HakiriError):
-    """A run as a whole."""
+    """A run ended with work left undone."""
 
     pipeline: str
 
 
 class BundleError(HakiriError):
-    """The asset bundle, and what a workspace gives its jobs."""
+    """The Databricks asset bundle, or what a workspace gives its jobs, is wrong."""
 
 
 class TaskError(BundleError):
-    """What is wrong with one task of one job."""
+    """One task of a job is defined wrongly."""
 
     job: str
     task: str
@@ -272,7 +282,7 @@ GOES_ON = "run `hakiri apply` again: it goes on where this run ended"
 
 def retry_advice(pipeline: str) -> str:
     """What to do about chunks that failed for good, wherever they are reported."""
-    return f"once the cause is mended, `hakiri run {pipeline} --retry-failed` tries them again"
+    return f"once the cause is fixed, `hakiri run {pipeline} --retry-failed` tries them again"
 
 
 # --- reading an error --------------------------------------------------------------------------

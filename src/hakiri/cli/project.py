@@ -1,4 +1,4 @@
-"""The commands that look at a project as a whole."""
+"""`hakiri check`, `init` and `schema export`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hakiri schema log`, `diff` and `accept`: how schemas came to be, and what a person decides about them."""
+"""`hakiri schema log`, `diff` and `accept`: show how schemas changed, and accept changes."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def _row(logged: Logged) -> list[str]:
 
 
 def who() -> str:
-    """Whoever runs this process."""
+    """Return the name of the user who runs this process."""
     try:
         return getuser()
     except (KeyError, OSError):  # a process whose user has no name
-        return "somebody"
+        return "unknown user"

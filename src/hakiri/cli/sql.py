@@ -1,4 +1,4 @@
-"""`hakiri sql`: landed tables asked in SQL, answered as a table, as JSON or as CSV."""
+"""`hakiri sql`: query landed tables, and print a table, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def _text(value: Value, *, null: str) -> str:
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:
-    """The names as keys of one object: of two alike, the second has its place behind it."""
+    """Make the names distinct, as keys of one object: a repeated name gets its position appended."""
     return [name if name not in columns[:index] else f"{name}_{index + 1}" for index, name in enumerate(columns)]

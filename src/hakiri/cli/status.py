@@ -1,4 +1,4 @@
-"""`hakiri status`: how far each pipeline is and how fast, once or again and again."""
+"""`hakiri status`: show how far each pipeline is and how fast, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Look = Callable[[], list[verb.Status]]
 def tell_status(
     pipeline: str | None, project: Path | None, *, as_json: bool, watch: bool = False, clock: Clock | None = None
 ) -> int:
-    """Tell how far the pipelines are, and return the exit code: not 0 where one cannot go on."""
+    """Print how far the pipelines are, and return the exit code: not 0 where one cannot go on."""
     clock = clock or system_clock()
     look = _looker(pipeline, project, clock)
     if watch:

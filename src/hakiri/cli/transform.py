@@ -1,4 +1,4 @@
-"""`hakiri compile` and `hakiri transform`: sources become plans, and plans are tried on a few rows."""
+"""`hakiri compile` and `hakiri transform`: compile sources into plans, and try plans on a few rows."""
 
 from __future__ import annotations
 
