@@ -1,4 +1,4 @@
-"""What `hakiri transform try` shows on a terminal, a notebook shows as tables that can be worked with."""
+"""Show in a notebook what `hakiri transform try` prints: rows before and after transforms, as data frames."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Tried:
 
 
 class Trials(Mapping[str, Tried]):
-    """What was tried, by table. A notebook shows it as tables, one before and one after."""
+    """Rows before and after the transforms, by table. A notebook shows two tables for each."""
 
     def __init__(self, trials: Mapping[str, Trial]) -> None:
         self._trials = trials
@@ -56,7 +56,7 @@ class Trials(Mapping[str, Tried]):
 
 
 def try_transform(pipeline: str, *, rows: int = 20, table: str | None = None, project: Path | None = None) -> Trials:
-    """Rows of a pipeline's source before and after its transforms. Writes nothing; a repeat reads again.
+    """Show rows of a pipeline's source before and after its transforms. Writes nothing; a repeat reads again.
 
     The project is looked for from the current folder upward unless it is named. Raises HakiriError.
     """

@@ -27,8 +27,9 @@ from hakiri.errors import HakiriError
 from hakiri.errors import Place as ManifestPlace
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
+from hakiri.land.errors import UnknownTable
 from hakiri.land.hooks.registry import functions, unjudged
-from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of
+from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of, sql_name
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.errors import NoLocalCatalog
 from hakiri.model.query_result import QueryResult
@@ -47,10 +48,13 @@ from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, EngineSection
 from hakiri.spec.read import Project, Written
 from hakiri.spec.reference import resolve
+from hakiri.spec.validation_errors import guess
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.port import Files
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from hakiri.extract.transform.reshape import Reshape
     from hakiri.land.hooks.call import Hooks
     from hakiri.land.hooks.views import Views
@@ -116,14 +120,16 @@ def _config_place(written: Written, key: str) -> ManifestPlace:
     return written.where(("source", "config", *key.split(".")))
 
 
-def try_pipeline(settings: Settings, name: str, *, table: str | None, rows: int) -> dict[str, Trial]:
-    """What becomes of the first rows of a pipeline's tables. Writes nothing.
+def try_pipeline(
+    settings: Settings, name: str, *, table: str | None, rows: int, project: Project | None = None
+) -> dict[str, Trial]:
+    """Try a pipeline's transforms on the first rows of its tables. Writes nothing.
 
     Raises ManifestError, QueryError, ReferenceUnfit, SourceError, TransformUnfit and ExtractError.
     """
     from hakiri.run.trial import try_transforms
 
-    project = workplace(settings).read()
+    project = project or workplace(settings).read()
     spec = find_pipeline(project, name).spec
     reshapes = transforms(settings, project, spec)
     return try_transforms(spec, connector(settings, project, spec), reshapes, table=table, rows=rows)
@@ -339,6 +345,27 @@ def target(project: Project, name: str) -> Target:
     if schema is None:
         return PathTarget(f"{tables_root(project)}/{name}")
     return NamedTarget((*schema.split("."), name_in_schema(name)))
+
+
+def find_table(project: Project, name: str) -> tuple[PipelineSpec, TableSpec]:
+    """Find a table by its landed name, or as `pipeline.table`. Raises UnknownTable."""
+    pairs = [(one.spec, table) for one in project.pipelines.values() for table in one.spec.tables]
+    by_name = {f"{spec.id}.{table.name}": (spec, table) for spec, table in pairs}
+    by_name |= {spec.landed_name(table): (spec, table) for spec, table in pairs}
+    if name not in by_name:
+        known = tuple(sorted(spec.landed_name(table) for spec, table in pairs))
+        raise UnknownTable(table=name, known=known, guess=guess(name, known))
+    return by_name[name]
+
+
+def table_sql_name(project: Project, spec: PipelineSpec, table: TableSpec) -> str:
+    """Name a landed table as Spark SQL does."""
+    return sql_name(place(project, spec, table).target)
+
+
+def spark(settings: Settings, project: Project) -> SparkSession:
+    """Return the session that the project's runs use; it is started on first use. Raises EngineError."""
+    return open_session(engine_settings(settings, project))
 
 
 def _hooks(settings: Settings, project: Project, engine: EngineSettings) -> Hooks:
