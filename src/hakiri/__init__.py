@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from hakiri.api import open_project as open  # noqa: A004 `hakiri.open()` reads as what it does
     from hakiri.errors import HakiriError
     from hakiri.extract.transform.author import pipeline, table
-    from hakiri.notebook import try_transform
     from hakiri.picture import Bar, bars, show
 
-__all__ = ["Bar", "HakiriError", "Project", "bars", "open", "pipeline", "show", "table", "try_transform"]
+__all__ = ["Bar", "HakiriError", "Project", "bars", "open", "pipeline", "show", "table"]
 
 _HOMES = {
     "Bar": "hakiri.picture:Bar",
@@ -27,7 +26,6 @@ _HOMES = {
     "pipeline": "hakiri.extract.transform.author:pipeline",
     "show": "hakiri.picture:show",
     "table": "hakiri.extract.transform.author:table",
-    "try_transform": "hakiri.notebook:try_transform",
 }
 """Where each name is defined. A module is imported when its name is first used: `hakiri --help` needs none of them."""
 

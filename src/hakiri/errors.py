@@ -1,4 +1,4 @@
-"""The root of every failure that Hakiri reports, the registry of codes, and how an error is shown.
+"""Define the root of all errors, the registry of codes, and how an error is shown.
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused. Leaves live in
 `<room>/errors.py`; `hakiri errors` prints the tree.
@@ -23,7 +23,7 @@ SHOWN_CHARACTERS = 300
 
 
 class Recovery(StrEnum):
-    """What whoever catches an error does about it."""
+    """What to do about an error."""
 
     FIX = "fix"  # a person changes something
     RETRY = "retry"  # the same call may succeed later
@@ -76,14 +76,14 @@ class HakiriError(Exception):
                 raise TypeError(f"{cls.__qualname__}: {code} is the code of {REGISTRY[code].__qualname__}")
 
     def message(self) -> str:
-        """What happened, in one line."""
+        """Say what happened, in one line."""
         return self._filled(self._says) or ""
 
     def places(self) -> tuple[Place, ...]:
         return ()
 
     def help(self) -> str | None:
-        """What to do about it; None where nothing is known."""
+        """Say what to do about it; None where nothing is known."""
         return self._filled(self._help)
 
     def _filled(self, template: str) -> str | None:
@@ -97,7 +97,7 @@ class HakiriError(Exception):
         return f"{self.severity}[{self.code}]: {self.message()}"
 
     def text(self) -> str:
-        """The whole report, as a terminal shows it."""
+        """Return the whole report, as a terminal shows it."""
         lines = [self.heading()]
         lines += [f"  --> {place}" for place in self.places()]
         if advice := self.help():
@@ -245,7 +245,7 @@ class HookError(HakiriError):
         return f"{self.hook} of `{self.pipeline}`.`{self.table}` for landing {self.number}"
 
     def what_follows(self) -> str:
-        """What became of the table, and when the hook is called again."""
+        """Say what became of the table, and when the hook is called again."""
         if self.version is None:
             return "nothing was written to the table; the next run calls the hook again and lands the rows after it"
         return "the rows have landed and stay; the next run calls the hook again"
@@ -281,7 +281,7 @@ GOES_ON = "run `hakiri apply` again: it goes on where this run ended"
 
 
 def retry_advice(pipeline: str) -> str:
-    """What to do about chunks that failed for good, wherever they are reported."""
+    """Say what to do about chunks that failed for good."""
     return f"once the cause is fixed, `hakiri run {pipeline} --retry-failed` tries them again"
 
 
@@ -289,13 +289,13 @@ def retry_advice(pipeline: str) -> str:
 
 
 def render(error: HakiriError) -> str:
-    """The bounded text of an error, with every known secret masked."""
+    """Return the text of an error, bounded and with every known secret masked."""
     # Masked before it is cut: half a secret is not recognised.
     return _bound(mask(error.text()), MAX_TEXT * (MAX_PROBLEMS if hasattr(error, "problems") else 1))
 
 
 def as_json(error: HakiriError) -> dict[str, Any]:
-    """The same facts as `render`, for programs."""
+    """Return the facts of an error for programs, bounded and masked as by `render`."""
     facts: dict[str, Any] = {
         "code": error.code,
         "severity": error.severity,
@@ -321,7 +321,7 @@ def conceal(secret: str) -> None:
 
 
 def mask(text: str) -> str:
-    """The text with every concealed value replaced, however it is spelled there."""
+    """Replace every concealed value in a text, however it is spelled there."""
     end, parts = 0, []
     for start, stop in sorted(span for pattern in _concealed.known.values() for span in _spans(pattern, text)):
         if start >= end:
@@ -331,7 +331,7 @@ def mask(text: str) -> str:
 
 
 def masked(value: Any) -> Any:
-    """A copy of a plain value with `mask` applied to every text in it, before it is written as JSON."""
+    """Copy a plain value with `mask` applied to every text in it, before it is written as JSON."""
     match value:
         case str():
             return mask(value)
@@ -376,7 +376,7 @@ def _character(sign: str) -> str:
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Where a pattern matches, overlapping matches too."""
+    """Find where a pattern matches, overlapping matches too."""
     found = pattern.search(text)
     while found:
         yield found.span()

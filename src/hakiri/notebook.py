@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 import polars as pl
 
 from hakiri.run.trial import Trial
-from hakiri.settings import from_environment
-from hakiri.wiring import try_pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +50,6 @@ class Trials(Mapping[str, Tried]):
         for table, tried in self.items():
             yield f"{table} before", tried.before
             yield f"{table} after{self._trials[table].told}", tried.after
-
-
-def try_transform(pipeline: str, *, rows: int = 20, table: str | None = None, project: Path | None = None) -> Trials:
-    """Show rows of a pipeline's source before and after its transforms. Writes nothing; a repeat reads again.
-
-    The project is looked for from the current folder upward unless it is named. Raises HakiriError.
-    """
-    return Trials(try_pipeline(from_environment(project=project), pipeline, table=table, rows=rows))
 
 
 _NONE = "the pipeline has no transforms"

@@ -1,4 +1,4 @@
-"""Settings become the parts a verb needs; only this file knows which adapters there are."""
+"""Build from settings what the verbs of `run` need. Only this file names adapters."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ if TYPE_CHECKING:
 
 
 def workplace(settings: Settings, *, imports_functions: bool = False) -> Workplace:
-    """Where the command was called, with the connectors that are installed.
+    """Return where the command was called, with the connectors that are installed.
 
-    The arguments of functions that hooks call are judged only where their modules may be imported: an import may hang,
-    and a run leaves it to a process that can be stopped.
+    The arguments of hook functions are checked only where their modules may be imported: an import may hang, and a run
+    leaves it to a process that can be stopped.
     """
     known = functions() if imports_functions else unjudged()
     return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=known)
 
 
 def read_project(settings: Settings, *, context: str = "", tables: str = "", state: str = "") -> Project:
-    """The project, with its files, its tables and its catalog where a job or a notebook says that they are.
+    """Read the project, with its files, tables and catalog where a job or a notebook says that they are.
 
     Raises ProjectNotFound and InvalidProject.
     """
@@ -84,11 +84,11 @@ def read_project(settings: Settings, *, context: str = "", tables: str = "", sta
 
 
 WORKER_MODULES = ("hakiri.run.extraction",)
-"""What a Python worker of Spark needs for a chunk."""
+"""What a Python worker of Spark imports before its first chunk."""
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
-    """What the project and the environment say about Spark. Raises UnresolvedReference."""
+    """Collect what the project and the environment say about Spark. Raises UnresolvedReference."""
     section = project.spec.engine if project else EngineSection()
     said = resolve({"remote": section.remote, "conf": section.conf}, settings.look_up)
     defaults = EngineSettings()
@@ -105,7 +105,7 @@ def engine_settings(settings: Settings, project: Project | None) -> EngineSettin
 
 
 def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Connector:
-    """The connector of a pipeline, with its references resolved.
+    """Open the connector of a pipeline, with its references resolved.
 
     Raises UnresolvedReference, ConnectorUnusable or BadConfig.
     """
@@ -116,7 +116,7 @@ def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Conne
 
 
 def _config_place(written: Written, key: str) -> ManifestPlace:
-    """The line on which a key of a pipeline's `source.config` stands."""
+    """Find the line of a key of a pipeline's `source.config`."""
     return written.where(("source", "config", *key.split(".")))
 
 
@@ -136,7 +136,7 @@ def try_pipeline(
 
 
 def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapping[str, Reshape]:
-    """The transforms of a pipeline by table, checked. Raises ManifestError, QueryError and ReferenceUnfit."""
+    """Read and check the transforms of a pipeline, by table. Raises ManifestError, QueryError and ReferenceUnfit."""
     if not spec.transforms:
         return {}
     from hakiri.run.transforms import read_transforms
@@ -156,7 +156,7 @@ def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapp
 
 
 def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
-    """Where the project's catalog is. Raises UnresolvedReference, or NoLocalCatalog."""
+    """Return where the project's catalog is. Raises UnresolvedReference, or NoLocalCatalog."""
     section = project.spec.catalog
     if section.backend is CatalogBackend.POSTGRES:
         return PostgresServer(url=resolve(section.url, settings.look_up))
@@ -191,7 +191,7 @@ def set_damaged_aside(settings: Settings, project: Project, *, is_rehearsal: boo
 
 @contextmanager
 def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog | None]:
-    """The project's catalog, or None where nothing has made one yet: a look makes none."""
+    """Open the project's catalog; None where there is none yet. It is never created here."""
     where = catalog_settings(settings, project)
     if not _is_there(where, settings, project):
         yield None
@@ -205,7 +205,7 @@ def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog |
 
 @contextmanager
 def services(settings: Settings, project: Project) -> Iterator[Services]:
-    """Everything a run works with; the catalog is made where there is none. No session is started yet.
+    """Build everything a run works with; the catalog is created where there is none. No session is started yet.
 
     Raises UnresolvedReference, NoLocalCatalog, and what opening the catalog raises.
     """
@@ -239,7 +239,7 @@ def services(settings: Settings, project: Project) -> Iterator[Services]:
 def collect_leavings(
     settings: Settings, project: Project, *, retention: timedelta, is_rehearsal: bool = False
 ) -> Collected:
-    """Remove what attempts that did not win have left behind; nothing where no catalog says what has won.
+    """Remove files of unsuccessful attempts; nothing where there is no catalog to tell which succeeded.
 
     Raises RetentionUnfit, CatalogBehind and CatalogError. A repeat removes what has grown old since.
     """
@@ -267,7 +267,7 @@ def maintain_tables(
     retention: timedelta,
     is_rehearsal: bool = False,
 ) -> Maintained:
-    """Tend the tables of these pipelines, or of all, and the catalog; nothing where no catalog says what has landed.
+    """Maintain the tables of these pipelines, or of all, and the catalog; nothing where there is no catalog.
 
     Raises PipelineNotFound and CatalogError. A repeat finds nothing more to do.
     """
@@ -293,7 +293,7 @@ def maintain_tables(
 
 
 def watermarks(settings: Settings, project: Project) -> Watermarks:
-    """How far tables have come, asked of themselves; by Spark where it alone knows them."""
+    """Return a function that reads a table's watermark, with Spark where only Spark can read the table."""
     from hakiri.run.watermarks import watermarks_of  # loads what reads Delta tables
 
     is_named = project.spec.context.tables is not None
@@ -303,7 +303,7 @@ def watermarks(settings: Settings, project: Project) -> Watermarks:
 
 
 def broken_rules(settings: Settings, project: Project) -> dict[str, dict[str, int]]:
-    """How many rows each rule has set aside, by the table that keeps them; Spark is asked for a catalog's tables alone.
+    """Count the rows that each rule has set aside, by quarantine table; with Spark only for tables of a catalog.
 
     Tables that have none yet are left out. Raises TableUnreadable.
     """
@@ -320,12 +320,12 @@ def broken_rules(settings: Settings, project: Project) -> dict[str, dict[str, in
 
 
 def publish(values: Mapping[str, TaskValue]) -> None:
-    """Tell the later tasks of this job, where this process is a task of one. Raises SessionFailed."""
+    """Publish values to later tasks of the job, if this process is a task of one. Raises SessionFailed."""
     publish_values(values)
 
 
 def place(project: Project, spec: PipelineSpec, table: TableSpec) -> TablePlace:
-    """Where a table lands: below the context's `tables/`, in a folder of its landed name, or in the context's schema.
+    """Return where a table lands: a folder of its landed name below `tables/`, or a table of the context's schema.
 
     Staged files lie in that folder either way.
     """
@@ -340,7 +340,7 @@ def place(project: Project, spec: PipelineSpec, table: TableSpec) -> TablePlace:
 
 
 def target(project: Project, name: str) -> Target:
-    """Where a name leads, of a landed table, of a view, or of the table that a hook makes of one."""
+    """Return the place of a landed table, of a view, or of the table that a hook keeps for a view."""
     schema = project.spec.context.tables
     if schema is None:
         return PathTarget(f"{tables_root(project)}/{name}")
@@ -398,7 +398,7 @@ def _views(settings: Settings, project: Project, engine: EngineSettings) -> View
 
 
 def view_shelf(settings: Settings, project: Project) -> ViewShelf:
-    """Where the project's views are: definitions where its tables lie in folders, else views of their catalog.
+    """Return where the project's views are kept: as definitions if tables lie in folders, else in their catalog.
 
     Raises UnresolvedReference.
     """
@@ -425,7 +425,7 @@ def ask(
     *,
     most_rows: int | None = None,
 ) -> QueryResult:
-    """The answer of landed tables and views to one SELECT, without a JVM where they lie in folders.
+    """Answer one SELECT over landed tables and views, without a JVM where they lie in folders.
 
     Of more than `most_rows` rows, no more need be fetched. Raises QueryError or ViewUnanswerable, and EngineError where
     a session is asked.
@@ -443,19 +443,19 @@ def ask(
 
 
 def _paths(tables: Mapping[str, Target]) -> dict[str, str] | None:
-    """Where the tables lie, if all of them lie in folders or a store; None where a catalog has them."""
+    """Return the paths of the tables, if all have one; None where a catalog has them."""
     paths = {name: one.path for name, one in tables.items() if isinstance(one, PathTarget)}
     return paths if len(paths) == len(tables) else None
 
 
 def tables_root(project: Project) -> str:
-    """Where the Delta roots of all landed tables lie: a folder of this machine, or an address of a store."""
+    """Return the folder, or the address in a store, that holds all landed tables."""
     context = project.spec.context.path
     return f"{context.rstrip('/')}/tables" if "://" in context else str(_context_folder(project) / "tables")
 
 
 def journals(project: Project) -> Path:
-    """Where runs keep their journals: with the tables, or beside the manifests where a store holds the tables.
+    """Return the folder of journals: with the tables, or beside the manifests where a store holds the tables.
 
     In a Databricks runtime on the driver's own disk: a journal grows, and volumes let no file do that.
     """
@@ -470,7 +470,7 @@ def _context_folder(project: Project) -> Path:
 
 
 def _sidecars(project: Project) -> Sidecars:
-    """The manifests of staged chunks, named from the context's `tables/` on."""
+    """Open the manifests of staged chunks, with paths relative to the context's `tables/`."""
     files = _files(tables_root(project))
     return LocalSidecars(files.root) if isinstance(files, LocalFiles) else StoredSidecars(files.open)
 
@@ -498,7 +498,7 @@ def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> b
 
 
 def looks(settings: Settings, read: Callable[[Settings], Project] = read_project) -> Iterator[Look]:
-    """Everything a doctor looks at, the quick things first."""
+    """Yield every check of `hakiri doctor`, the quick ones first."""
     try:
         project = read(settings)
     except HakiriError as wrong:
@@ -550,7 +550,7 @@ def _looks_at_spark(engine: EngineSettings, schema: str | None) -> Iterator[Look
 
 
 def _looks_from_executors(engine: EngineSettings, settings: Settings, project: Project) -> Iterator[Look]:
-    """What chunks need where they are read, which is another machine, in another network perhaps."""
+    """Yield the checks of what chunks need on executors, which may be on another network."""
     there = partial(_on_executor, engine)
     yield Look("executor: hakiri", partial(there, say_package), needs=(f"spark: {STEPS[-1]}",))
     needs, folder = ("executor: hakiri",), local_folder(project)
@@ -627,10 +627,10 @@ def _say_jars(engine: EngineSettings) -> str:
 
 
 def log_folder() -> Path:
-    """Where a failure outside of any project is written down."""
+    """Return the folder for logs of failures outside of any project."""
     return default_cache_dir() / "logs"
 
 
 def clock() -> Clock:
-    """The machine's clock."""
+    """Return the machine's clock."""
     return SystemClock()

@@ -86,7 +86,7 @@ MAP = {
     "api": room(f"{DOOR} spec results notebook", "polars pyspark"),
     "picture": room("", "matplotlib"),
     "__main__": room("cli"),
-    "__init__": room("api errors extract notebook picture"),
+    "__init__": room("api errors extract picture"),
 }
 
 

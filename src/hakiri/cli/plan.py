@@ -1,4 +1,4 @@
-"""`hakiri plan`: what there is to do."""
+"""`hakiri plan`: show what a run would do."""
 
 from __future__ import annotations
 

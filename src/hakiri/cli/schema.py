@@ -64,7 +64,7 @@ def _differing(
     shows_values: bool = False,
     see_to: Callable[[Any, list[Differing]], list[Differing]] = lambda _catalog, found: found,
 ) -> list[Differing]:
-    """How source and tables differ, or what was seen to of it while the catalog was open."""
+    """Compare source and tables, and call `see_to` with the differences while the catalog is open."""
     settings = from_environment(project=project)
     found = workplace(settings).read()
     spec = find_pipeline(found, pipeline).spec

@@ -60,7 +60,7 @@ def _looker(pipeline: str | None, project: Path | None, clock: Clock) -> Look:
 
 
 def _watch(look: Look, clock: Clock, *, as_json: bool) -> None:
-    """Look again and again, until Ctrl-C."""
+    """Repeat the look until Ctrl-C."""
     try:
         if as_json or not sys.stdout.isatty():
             _print_forever(look, clock, as_json=as_json)
