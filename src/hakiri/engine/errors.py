@@ -84,7 +84,7 @@ class ScopeRefused(
     BundleError,
     code="HK878",
     says="the secret scope `{scope}` cannot be read: {reason}",
-    help=("whoever the job runs as needs READ on the scope; `databricks secrets list-acls SCOPE` shows who has it"),
+    help=("the job's user needs READ on the scope; `databricks secrets list-acls SCOPE` shows who has it"),
 ):
     """A secret scope does not exist, or may not be read."""
 

@@ -76,8 +76,8 @@ class TableMovedBack(
     code="HK802",
     says="`{table}` should carry landing {expected} and carries {found}: {reason}",
     help=(
-        "restore the table to the version it had, or let `hakiri apply --full-refresh` read all of it "
-        "anew and put that in its place"
+        "restore the table to the version it had, or replace its content with a full read: "
+        "`hakiri apply --full-refresh`"
     ),
 ):
     """Landed rows are no longer in the table, and landing more would hide that."""
@@ -194,7 +194,7 @@ class MirrorUnfit(
     code="HK814",
     help=(
         "set them back; or remove the table and its `_tombstones`, and let `hakiri apply --full-refresh`"
-        " read all changes anew"
+        " read all changes again"
     ),
 ):
     """The settings of a mirror differ from those that its table was landed with."""
@@ -211,7 +211,7 @@ class TombstonesLost(
     LandError,
     code="HK815",
     says="`{tombstones}` is gone, so it is not known what was deleted from `{table}`",
-    help="restore it, or let `hakiri apply --full-refresh` read all changes anew",
+    help="restore it, or let `hakiri apply --full-refresh` read all changes again",
 ):
     """The tombstones of a mirror are gone, so deleted rows could come back."""
 
@@ -244,7 +244,9 @@ class LayoutUnfit(
     LandError,
     code="HK860",
     says="`{table}` cannot be laid out as declared: {reason}",
-    help=("change `partition_by` or `cluster_by` of the table; to partition it anew, delete it and read all again"),
+    help=(
+        "change `partition_by` or `cluster_by` of the table; to partition it differently, delete it and read all again"
+    ),
 ):
     """A declared layout does not fit the table or its columns."""
 

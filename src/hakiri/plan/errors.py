@@ -118,7 +118,7 @@ class KeyChanged(
     code="HK610",
     says="{subject} has landed by the key {before}, and its key is now {after}",
     help=(
-        "name the old key in the manifest, or read the table anew under the new one: `hakiri apply "
+        "name the old key in the manifest, or read the table again under the new one: `hakiri apply "
         "{pipeline} --full-refresh`"
     ),
 ):

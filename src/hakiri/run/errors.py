@@ -166,7 +166,7 @@ class RewindUnfit(
     PlanError,
     code="HK616",
     says="`{asked}` cannot be rewound: {reason}",
-    help=("give a window of the cursor and a `--reason`; `hakiri apply --full-refresh` reads whole tables anew"),
+    help=("give a window of the cursor and a `--reason`; `hakiri apply --full-refresh` reads whole tables again"),
 ):
     """A rewind is not possible as requested. Nothing was changed."""
 

@@ -20,7 +20,7 @@ class AttemptTaken(
 class SchemaDrifted(
     StageError,
     code="HK752",
-    says="column `{column}` does not go with the rows already staged in {folder}: {reason}",
+    says="column `{column}` does not fit the rows already staged in {folder}: {reason}",
     help="declare the column's type, so that every batch has the same",
 ):
     """A batch does not fit the schema of the batches before it."""
