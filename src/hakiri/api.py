@@ -164,28 +164,28 @@ class Project:
     ) -> ApplyResult:
         """Do what there is to do for these pipelines, or for all; a repeat does what has come since.
 
-        Raises the first error where something was left undone, with the whole result as its note. With `raises=False`
-        the result has the errors.
+        Raises the first error where something was left undone, with the whole result as its note, and KeyboardInterrupt
+        where it was interrupted. With `raises=False` the result has the errors.
         """
         from hakiri.run.apply import apply
         from hakiri.run.pipeline import RunOptions
         from hakiri.run.stop import Stop, interruptible
-        from hakiri.run.views import apply_views
+        from hakiri.run.views import ShelvedViews
 
         project, stop = self._read(), Stop()
         options = RunOptions(is_full_refresh=full_refresh, retries_failed=retry_failed)
         with wiring.services(self._settings, project) as services, interruptible(stop):
-            results = apply(services, choose_pipelines(project, pipelines), options=options, stop=stop)
-            views = apply_views(services, project, wiring.view_shelf(self._settings, project), stop=stop)
-        if any(result.left_running for result in results):
-            wiring.close_engine()
+            views = ShelvedViews(project, wiring.view_shelf(self._settings, project))
+            found = apply(services, choose_pipelines(project, pipelines), options=options, stop=stop, views=views)
         done = ApplyResult(
-            runs=tuple(map(_result, results)),
-            views={one.view: _VIEW_CHANGES[one.verb.value] for one in views.done},
-            errors=(*(error for one in results for error in one.errors), *views.errors),
+            runs=tuple(map(_result, found.runs)),
+            views={one.view: _VIEW_CHANGES[one.verb.value] for one in found.views.done},
+            errors=(*(error for one in found.runs for error in one.errors), *found.views.errors),
         )
+        if raises and stop.is_asked:
+            raise KeyboardInterrupt(str(done))
         if raises and done.errors:
-            done.errors[0].add_note(str(done))
+            done.errors[0].add_note(f"{render(done.errors[0])}\n\n{done}")
             raise done.errors[0]
         return done
 
