@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,6 +103,14 @@ def test_an_error_is_explained(kind: type[HakiriError]) -> None:
     assert found.meaning
     assert "\n" not in found.meaning
     assert found.example
+
+
+DIALECT = re.compile(r"\b(nobody|somebody|us|ours|mend(s|ed)?|anew|whoever)\b", re.IGNORECASE)
+
+
+def test_an_error_is_explained_in_plain_words() -> None:
+    texts = {one.code: f"{one.meaning} {one.example}" for branch in error_tree() for one in branch.errors}
+    assert {code: found[0] for code, text in texts.items() if (found := DIALECT.search(text))} == {}
 
 
 def test_the_tree_has_every_error_once() -> None:
