@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,24 +120,9 @@ class Project:
     @_reported()
     def plan(self, *pipelines: str, full_refresh: bool = False) -> PlanResult:
         """Plan these pipelines, or all. Changes nothing and starts no JVM, as `hakiri plan`. Raises ManifestError."""
-        from hakiri.run.plan import plan_pipelines, show_document, show_lines, show_reading
-        from hakiri.run.views import change_views, gather_views
+        from hakiri.run.plan import show_document, show_lines, show_reading
 
-        project, settings = self._read(), self._settings
-        with wiring.existing_catalog(settings, project) as catalog:
-            views = gather_views(project, catalog)
-            planned = plan_pipelines(
-                choose_pipelines(project, pipelines),
-                partial(wiring.connector, settings, project),
-                catalog,
-                project=project.spec.project.name,
-                place=partial(wiring.place, project),
-                transforms=partial(wiring.transforms, settings, project),
-                watermark=wiring.watermarks(settings, project),
-                is_full_refresh=full_refresh,
-                views=views,
-                changes=change_views(views, wiring.view_shelf(settings, project)),
-            )
+        planned = wiring.plan_project(self._settings, self._read(), pipelines, is_full_refresh=full_refresh)
         return PlanResult(
             lines=tuple(show_lines(planned)),
             chunks=tuple(
@@ -192,17 +176,7 @@ class Project:
     @_reported()
     def status(self) -> StatusResult:
         """Tell how far each pipeline is. Reads the catalog and the journals, as `hakiri status`."""
-        from hakiri.run.status import status
-
-        project = self._read()
-        with wiring.existing_catalog(self._settings, project) as catalog:
-            states = status(
-                catalog,
-                choose_pipelines(project, ()),
-                place=partial(wiring.place, project),
-                journals=wiring.journals(project),
-                now=wiring.clock().now(),
-            )
+        states = wiring.project_status(self._settings, self._read(), now=wiring.clock().now())
         return StatusResult(tuple(map(_status, states)))
 
     @_reported()
@@ -241,17 +215,7 @@ class Project:
     @_reported()
     def sql(self, query: str, *, limit: int = MOST_ROWS) -> Rows:
         """Answer one SELECT over landed tables and views, as `hakiri sql`. Raises QueryError or ViewUnanswerable."""
-        from hakiri.run.query import query as answer
-
-        project, settings = self._read(), self._settings
-        found = answer(
-            query,
-            project,
-            place=partial(wiring.place, project),
-            target=partial(wiring.target, project),
-            catalog=partial(wiring.existing_catalog, settings, project),
-            ask=partial(wiring.ask, settings, project, most_rows=limit + 1),
-        )
+        found = wiring.query_project(self._settings, self._read(), query, most_rows=limit + 1)
         rows = tuple(islice(found.rows, limit + 1))
         return Rows(found.columns, rows[:limit], has_more=len(rows) > limit)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from hakiri.land.views.port import Views as ViewShelf
     from hakiri.run.facts import Watermarks
     from hakiri.run.gc import Collected
+    from hakiri.run.plan import Planned
+    from hakiri.run.status import Status
     from hakiri.run.trial import Trial
     from hakiri.run.upkeep import Maintained
 
@@ -234,6 +236,61 @@ def services(settings: Settings, project: Project) -> Iterator[Services]:
         )
     finally:
         catalog.close()
+
+
+def plan_project(
+    settings: Settings, project: Project, names: Sequence[str] = (), *, is_full_refresh: bool = False
+) -> Planned:
+    """Plan these pipelines, or all, and the project's views. Changes nothing and starts no JVM.
+
+    The result has the errors of pipelines that cannot be planned. Raises PipelineNotFound.
+    """
+    from hakiri.run.plan import plan_pipelines
+    from hakiri.run.views import change_views, gather_views
+
+    specs = choose_pipelines(project, names)
+    with existing_catalog(settings, project) as catalog:
+        views = gather_views(project, catalog)
+        return plan_pipelines(
+            specs,
+            partial(connector, settings, project),
+            catalog,
+            project=project.spec.project.name,
+            place=partial(place, project),
+            transforms=partial(transforms, settings, project),
+            watermark=watermarks(settings, project),
+            is_full_refresh=is_full_refresh,
+            views=views,
+            changes=change_views(views, view_shelf(settings, project)),
+        )
+
+
+def project_status(settings: Settings, project: Project, names: Sequence[str] = (), *, now: datetime) -> list[Status]:
+    """Return the status of these pipelines, or of all. Raises PipelineNotFound."""
+    from hakiri.run.status import status
+
+    with existing_catalog(settings, project) as catalog:
+        return status(
+            catalog,
+            choose_pipelines(project, names),
+            place=partial(place, project),
+            journals=journals(project),
+            now=now,
+        )
+
+
+def query_project(settings: Settings, project: Project, sql: str, *, most_rows: int | None) -> QueryResult:
+    """Answer one SELECT over the project's tables and views. Raises QueryError or ViewUnanswerable."""
+    from hakiri.run.query import query
+
+    return query(
+        sql,
+        project,
+        place=partial(place, project),
+        target=partial(target, project),
+        catalog=partial(existing_catalog, settings, project),
+        ask=partial(ask, settings, project, most_rows=most_rows),
+    )
 
 
 def collect_leavings(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from hakiri.cli.output import plain, say, say_error, say_table
 from hakiri.cli.wording import amount, count_of
 from hakiri.model.ledger import RunStatus
 from hakiri.run.manifest import Workplace, choose_pipelines
-from hakiri.run.status import Status, status
+from hakiri.run.status import Status
 from hakiri.settings import Settings, from_environment
-from hakiri.wiring import clock, existing_catalog, journals, place, workplace
+from hakiri.wiring import clock, project_status, workplace
 
 
 def show_overview() -> bool:
@@ -27,8 +26,7 @@ def show_overview() -> bool:
 def _show(settings: Settings, here: Workplace) -> None:
     found = here.read()
     specs = choose_pipelines(found, ())
-    with existing_catalog(settings, found) as catalog:
-        states = status(catalog, specs, place=partial(place, found), journals=journals(found), now=clock().now())
+    states = project_status(settings, found, now=clock().now())
     tables = {spec.id: [spec.landed_name(table) for table in spec.tables] for spec in specs}
     total = sum(map(len, tables.values()))
     counts = [count_of(len(specs), "pipeline"), count_of(total, "table")]
