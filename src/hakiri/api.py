@@ -169,7 +169,7 @@ class Project:
         if raises and stop.is_asked:
             raise KeyboardInterrupt(str(done))
         if raises and done.errors:
-            done.errors[0].add_note(f"{render(done.errors[0])}\n\n{done}")
+            done.errors[0].add_note(str(done))
             raise done.errors[0]
         return done
 
