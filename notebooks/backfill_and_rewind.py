@@ -20,15 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from hakiri import wiring
-from hakiri.land.target import sql_name
-from hakiri.model.chunk import TableKey
-from hakiri.picture import Bar, picture, show
-from hakiri.run.apply import apply
-from hakiri.run.pipeline import RunOptions
-from hakiri.run.rewind import parse_window, rewind
-from hakiri.run.stop import Stop
-from hakiri.settings import from_environment
+import hakiri as hk
 
 # In a workspace, name a folder of a volume, which all machines have in common, and a catalog to make two schemas in.
 FOLDER: Path | None = None  # Path("/Volumes/main/sandbox/files")
@@ -37,8 +29,6 @@ CATALOG = ""  # main
 kept = tempfile.TemporaryDirectory(prefix="hakiri_rewind_", dir=FOLDER)
 root = Path(kept.name)
 schemas = [f"{CATALOG}.{root.name}", f"{CATALOG}.{root.name}_state"] if CATALOG else ["", ""]
-settings = from_environment(project=root)
-orders = TableKey("shop", "orders")
 HIGHEST_PRICE = 20
 MANIFEST = """\
 [project]
@@ -65,34 +55,27 @@ def put(month: int, price: int) -> None:
     (root / "orders" / f"2024-{month:02}.csv").write_text("\n".join(["id,price,day", *lines, ""]))
 
 
-def run(**options: bool) -> str:
-    project = wiring.read_project(settings, tables=schemas[0], state=schemas[1])
-    with wiring.services(settings, project) as parts:
-        (result,) = apply(parts, [project.pipelines["shop"].spec], options=RunOptions(**options), stop=Stop()).runs
-    for error in result.errors:
-        raise error
-    return f"{result.rows_read} rows read, {result.rows} landed"
+def run(*, full_refresh: bool = False) -> str:
+    done = project.apply("shop", full_refresh=full_refresh)
+    return f"{done.rows_read} rows read, {done.rows} landed"
 
 
 def ask(sql: str) -> pd.DataFrame:
-    with wiring.services(settings, project) as parts:
-        return parts.spark().sql(sql).toPandas()
+    return project.spark().sql(sql).toPandas()
 
 
 def show_months(title: str) -> None:
     by_month = f"SELECT date_format(day, 'yyyy-MM') AS month, SUM(price) AS sum FROM {table} GROUP BY 1 ORDER BY 1"  # noqa: S608 our own
-    show(picture(title, "price", [Bar(one.month, one.sum) for one in ask(by_month).itertuples()]))
+    hk.show(hk.bars(title, "price", [hk.Bar(one.month, one.sum) for one in ask(by_month).itertuples()]))
 
 
 def chunks() -> str:
-    with wiring.existing_catalog(settings, project) as catalog:
-        known = catalog.chunks(orders) if catalog else ()
-    told = [(one.chunk.key.chunk, one.chunk.key.generation, one.status.value, one.reason) for one in known]
-    return pd.DataFrame(told, columns=["chunk", "generation", "status", "reason"]).to_string(index=False)
+    known = [(one.id, one.generation, one.status, one.reason) for one in project.table("orders").chunks]
+    return pd.DataFrame(known, columns=["chunk", "generation", "status", "reason"]).to_string(index=False)
 
 
-project = wiring.read_project(settings, tables=schemas[0], state=schemas[1])
-table = sql_name(wiring.target(project, "orders"))
+project = hk.open(root, tables=schemas[0], state=schemas[1])
+table = project.table("orders").sql_name
 if CATALOG:
     ask(f"CREATE SCHEMA {schemas[0]}")  # a run makes the other one
 
@@ -133,17 +116,13 @@ print(run())
 # MAGIC
 # MAGIC `hakiri backfill rewind shop --from 2024-03-01 --to 2024-04-01 --reason "RT-481"`: the chunks that read
 # MAGIC the window get a new generation, which keeps the reason; the old one stays for whoever asks later. Nothing
-# MAGIC is read yet. (Nobody knows which days a file holds before it is read, so of files all are read again.)
+# MAGIC is read yet. (Which days a file holds is known only once it is read, so all files are read again.)
 
 # COMMAND ----------
 
 (root / "hakiri.toml").write_text(MANIFEST.format(highest=2 * HIGHEST_PRICE))
 print(run())
-with wiring.existing_catalog(settings, project) as catalog:
-    if catalog is None:
-        raise RuntimeError("nothing has landed")
-    window = parse_window("2024-03-01", "2024-04-01")
-    rewind(catalog, project.pipelines["shop"].spec, window, reason="RT-481: prices of March", by="this notebook")
+hk.show(project.rewind("shop", "2024-03-01", "2024-04-01", reason="RT-481: prices of March"))
 print(chunks())
 
 # COMMAND ----------
@@ -169,8 +148,8 @@ print(f"rows that are there twice: {len(twice)}")
 
 # COMMAND ----------
 
-with wiring.existing_catalog(settings, project) as catalog:
-    versions = sorted({one.version for one in catalog.landings(orders) if one.version is not None}) if catalog else []
+landings = project.table("orders").landings
+versions = sorted({one.version for one in landings if one.version is not None})
 for version in versions:
     found = ask(f"SELECT COUNT(*) AS orders, SUM(price) AS sum FROM {table} VERSION AS OF {version}")  # noqa: S608 our own
     print(f"version {version}: {found['orders'][0]} orders, {found['sum'][0]:,.0f}")
@@ -186,7 +165,7 @@ for version in versions:
 
 (root / "orders" / "2024-01.csv").unlink()
 print(run())
-print(run(is_full_refresh=True))
+print(run(full_refresh=True))
 show_months("Sales after the full refresh")
 
 # COMMAND ----------

@@ -5,19 +5,10 @@
 
 # COMMAND ----------
 
-from functools import partial
-from pathlib import Path
-
-import pandas as pd
-
-from hakiri import wiring
-from hakiri.picture import Bar, picture, show
-from hakiri.run.manifest import find_pipeline
-from hakiri.run.plan import plan_pipelines, show_lines
-from hakiri.settings import from_environment
+import hakiri as hk
 
 # In a workspace, name the folder of your hakiri.toml here; otherwise it is looked for from this folder upward.
-PROJECT: Path | None = None
+PROJECT: str | None = None
 # What the jobs were deployed with, to see what they see; what is empty here is as the manifest has it.
 CONTEXT = ""  # /Volumes/main/hakiri/context
 TABLES = ""  # main.hakiri
@@ -25,30 +16,19 @@ STATE = ""  # main.hakiri_state
 SECRET_SCOPE = ""
 PIPELINE = "shop"
 
-settings = from_environment(project=PROJECT, secret_scope=SECRET_SCOPE)
-project = wiring.read_project(settings, context=CONTEXT, tables=TABLES, state=STATE)
-spec = find_pipeline(project, PIPELINE).spec
+project = hk.open(PROJECT, context=CONTEXT, tables=TABLES, state=STATE, secret_scope=SECRET_SCOPE)
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## The plan, as `hakiri plan` tells it
+# MAGIC ## The plan, as `hakiri plan` shows it
 
 # COMMAND ----------
 
-with wiring.existing_catalog(settings, project) as catalog:
-    planned = plan_pipelines(
-        [spec],
-        partial(wiring.connector, settings, project),
-        catalog,
-        project=project.spec.project.name,
-        place=partial(wiring.place, project),
-        transforms=partial(wiring.transforms, settings, project),
-        watermark=wiring.watermarks(settings, project),
-    )
-for _, error in planned.errors:
+plan = project.plan(PIPELINE)
+for error in plan.errors.values():
     raise error
-print("\n".join(show_lines(planned)))
+hk.show(plan)
 
 # COMMAND ----------
 
@@ -57,11 +37,8 @@ print("\n".join(show_lines(planned)))
 
 # COMMAND ----------
 
-tables = planned.facts[0].tables
-columns = [
-    {"table": table.spec.name, "column": one.name, "type": one.type} for table in tables for one in table.columns
-]
-print(pd.DataFrame(columns).to_string(index=False))
+for column in plan.columns:
+    print(f"{column.table}.{column.name}: {column.type}")
 
 # COMMAND ----------
 
@@ -70,14 +47,10 @@ print(pd.DataFrame(columns).to_string(index=False))
 
 # COMMAND ----------
 
-chunks = pd.DataFrame(
-    [
-        {"table": table.table.table, "chunk": one.chunk.key.chunk, "reads": one.chunk.predicate, "rows": one.rows}
-        for table in planned.plan.pipelines[0].tables
-        for one in table.chunks
-    ]
-)
-print(chunks.to_string(index=False) if len(chunks) else "none: everything has landed")
+for chunk in plan.chunks:
+    print(f"{chunk.table} {chunk.id}: {chunk.reads}, about {chunk.rows} rows")
+if not plan.chunks:
+    print("none: everything has landed")
 
 # COMMAND ----------
 
@@ -88,6 +61,6 @@ print(chunks.to_string(index=False) if len(chunks) else "none: everything has la
 
 # COMMAND ----------
 
-for table in planned.plan.pipelines[0].tables:
-    bars = [Bar(one.chunk.key.chunk, one.rows or 0) for one in table.chunks]
-    show(picture(f"Chunks of {table.table.table}", "rows, about", bars))
+for table in dict.fromkeys(chunk.table for chunk in plan.chunks):
+    own = [hk.Bar(chunk.id, chunk.rows or 0) for chunk in plan.chunks if chunk.table == table]
+    hk.show(hk.bars(f"Chunks of {table}", "rows, about", own))

@@ -6,19 +6,14 @@
 
 # COMMAND ----------
 
-from pathlib import Path
-
 import pandas as pd
 
-from hakiri.run.manifest import spell_out, summarize
-from hakiri.settings import from_environment
-from hakiri.wiring import workplace
+import hakiri as hk
 
 # In a workspace, name the folder of your hakiri.toml here; otherwise it is looked for from this folder upward.
-PROJECT: Path | None = None
+PROJECT: str | None = None
 
-place = workplace(from_environment(project=PROJECT))
-project = place.read()  # raises one report of everything that is wrong, with file and line
+project = hk.open(PROJECT)  # raises one report of everything that is wrong, with file and line
 
 # COMMAND ----------
 
@@ -27,16 +22,16 @@ project = place.read()  # raises one report of everything that is wrong, with fi
 
 # COMMAND ----------
 
-pipelines = pd.DataFrame(summarize(project)).set_index("id")
-print(pipelines.to_string())
+pipelines = project.pipelines()
+hk.show(pipelines)
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## One pipeline, spelt out
+# MAGIC ## One pipeline, with every default
 
 # COMMAND ----------
 
-first = next(iter(project.pipelines.values()))
-in_force = pd.json_normalize(spell_out(first), sep=".").T
+first = next(iter(pipelines))
+in_force = pd.json_normalize(project.settings_of(first.id), sep=".").T
 print(in_force.to_string(header=False))

@@ -6,29 +6,27 @@
 
 # COMMAND ----------
 
-from pathlib import Path
-
-import pandas as pd
-
-from hakiri import wiring
-from hakiri.model.chunk import TableKey
-from hakiri.picture import Bar, picture, show
-from hakiri.run.events import ChunkStaged
-from hakiri.run.journal import read_journal
-from hakiri.run.runs import find_journal, latest_runs
-from hakiri.settings import from_environment
+import hakiri as hk
 
 # In a workspace, name the folder of your hakiri.toml here; otherwise it is looked for from this folder upward.
-PROJECT: Path | None = None
+PROJECT: str | None = None
 # What the jobs were deployed with, to see what they see; what is empty here is as the manifest has it.
 CONTEXT = ""  # /Volumes/main/hakiri/context
 TABLES = ""  # main.hakiri
 STATE = ""  # main.hakiri_state
 SECRET_SCOPE = ""
 
-settings = from_environment(project=PROJECT, secret_scope=SECRET_SCOPE)
-project = wiring.read_project(settings, context=CONTEXT, tables=TABLES, state=STATE)
-specs = [one.spec for one in project.pipelines.values()]
+project = hk.open(PROJECT, context=CONTEXT, tables=TABLES, state=STATE, secret_scope=SECRET_SCOPE)
+names = [pipeline.id for pipeline in project.pipelines()]
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## How far each pipeline is
+
+# COMMAND ----------
+
+hk.show(project.status())
 
 # COMMAND ----------
 
@@ -37,14 +35,8 @@ specs = [one.spec for one in project.pipelines.values()]
 
 # COMMAND ----------
 
-with wiring.existing_catalog(settings, project) as catalog:
-    now = wiring.clock().now()
-    past = [one for spec in specs for one in latest_runs(catalog, spec.id, limit=10, now=now)]
-    keys = [TableKey(spec.id, table.name) for spec in specs for table in spec.tables]
-    cursors = {key: catalog.cursor(key) for key in keys} if catalog else {}
-    landings = [one for key in keys for one in catalog.landings(key)] if catalog else []
-runs = pd.DataFrame([one.as_json() for one in past])
-print(runs.to_string(index=False) if past else "nothing has run yet: `hakiri apply`")
+runs = project.runs(limit=10)
+hk.show(runs)
 
 # COMMAND ----------
 
@@ -53,10 +45,10 @@ print(runs.to_string(index=False) if past else "nothing has run yet: `hakiri app
 
 # COMMAND ----------
 
-for spec in specs:
-    own = sorted((one.run for one in past if one.run.pipeline == spec.id), key=lambda run: run.started_at)
-    bars = [Bar(f"{run.started_at:%Y-%m-%d %H:%M:%S}", run.rows, group=run.status.value) for run in own]
-    show(picture(f"Rows per run of {spec.id}", "rows", bars))
+for name in names:
+    own = sorted((run for run in runs if run.pipeline == name), key=lambda run: run.started_at)
+    amounts = [hk.Bar(f"{run.started_at:%Y-%m-%d %H:%M:%S}", run.rows, group=run.status) for run in own]
+    hk.show(hk.bars(f"Rows per run of {name}", "rows", amounts))
 
 # COMMAND ----------
 
@@ -66,21 +58,22 @@ for spec in specs:
 
 # COMMAND ----------
 
-for spec in specs:
-    newest = max((one.run for one in past if one.run.pipeline == spec.id), key=lambda run: run.started_at, default=None)
-    try:
-        events = read_journal(find_journal(wiring.journals(project), newest.run)) if newest else ()
-    except Exception as gone:  # noqa: BLE001 whatever is in its way, the rest of the notebook is still worth it
-        print(f"{spec.id}: {gone}")
+for name in names:
+    newest = next((run for run in runs if run.pipeline == name), None)
+    if newest is None:
         continue
-    staged = [event for event in events if isinstance(event.body, ChunkStaged)]
-    ends = [(event.at - events[0].at).total_seconds() for event in staged]
-    spans = [float(event.body.seconds or 0) for event in staged]
-    bars = [
-        Bar(f"{event.body.table} {event.body.chunk}", span, max(end - span, 0), str(event.body.table))
-        for event, end, span in zip(staged, ends, spans, strict=True)
-    ]
-    show(picture(f"Chunks of {spec.id}, run {newest.run if newest else '-'}", "seconds since it began", bars))
+    try:
+        events = project.journal(newest.run).events
+    except hk.HakiriError as gone:
+        print(f"{name}: {gone}")
+        continue
+    amounts = []
+    for event in events:
+        if event.event == "chunk_staged":
+            end, span = (event.at - events[0].at).total_seconds(), float(event.facts["seconds"] or 0)
+            table, chunk = event.facts["table"], event.facts["chunk"]
+            amounts.append(hk.Bar(f"{table} {chunk}", span, max(end - span, 0), table))
+    hk.show(hk.bars(f"Chunks of {name}, run {newest.run}", "seconds since it began", amounts))
 
 # COMMAND ----------
 
@@ -89,11 +82,9 @@ for spec in specs:
 
 # COMMAND ----------
 
-for key, cursor in cursors.items():
-    print(f"{key.pipeline}/{key.table}: {cursor.value if cursor else 'none yet'}")
-for landing in landings:
-    told = f"landing {landing.number} {landing.status.value}, version {landing.version}, {len(landing.chunks)} chunks"
-    print(f"{landing.table.pipeline}/{landing.table.table}: {told}")
+for pipeline in project.pipelines():
+    for table in pipeline.tables:
+        hk.show(project.table(f"{pipeline.id}.{table}"))
 
 # COMMAND ----------
 
@@ -102,5 +93,5 @@ for landing in landings:
 
 # COMMAND ----------
 
-for table, rules in wiring.broken_rules(settings, project).items():
-    show(picture(f"Rows in {table}", "rows", [Bar(rule, count) for rule, count in rules.items()]))
+for table, rules in project.quarantine().items():
+    hk.show(hk.bars(f"Rows in {table}", "rows", [hk.Bar(rule, count) for rule, count in rules.items()]))

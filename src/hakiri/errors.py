@@ -1,4 +1,4 @@
-"""The root of every failure that Hakiri reports, the registry of codes, and how an error is shown.
+"""Define the root of all errors, the registry of codes, and how an error is shown.
 
 The branch says where it happened; `recovery` says what the catcher does. Codes are never reused. Leaves live in
 `<room>/errors.py`; `hakiri errors` prints the tree.
@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, Literal, cast, dataclass_transform
 
 MAX_TEXT = 2_000
@@ -21,7 +23,7 @@ SHOWN_CHARACTERS = 300
 
 
 class Recovery(StrEnum):
-    """What whoever catches an error does about it."""
+    """What to do about an error."""
 
     FIX = "fix"  # a person changes something
     RETRY = "retry"  # the same call may succeed later
@@ -42,7 +44,7 @@ class Place:
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 class HakiriError(Exception):
-    """The root of all errors: facts are typed fields, and the text is made of them.
+    """The root of all errors: facts are typed fields, and the text is built from them.
 
     A leaf is declared in `<room>/errors.py`: `class KeyMissing(LandError, code="HK806", says="...")`.
     `says` and `help` are templates over the fields; a leaf that needs more overrides `message` or `help`.
@@ -74,14 +76,14 @@ class HakiriError(Exception):
                 raise TypeError(f"{cls.__qualname__}: {code} is the code of {REGISTRY[code].__qualname__}")
 
     def message(self) -> str:
-        """What happened, in one line."""
+        """Say what happened, in one line."""
         return self._filled(self._says) or ""
 
     def places(self) -> tuple[Place, ...]:
         return ()
 
     def help(self) -> str | None:
-        """What to do about it; None where nothing is known."""
+        """Say what to do about it; None where nothing is known."""
         return self._filled(self._help)
 
     def _filled(self, template: str) -> str | None:
@@ -95,7 +97,7 @@ class HakiriError(Exception):
         return f"{self.severity}[{self.code}]: {self.message()}"
 
     def text(self) -> str:
-        """The whole report, as a terminal shows it."""
+        """Return the whole report, as a terminal shows it."""
         lines = [self.heading()]
         lines += [f"  --> {place}" for place in self.places()]
         if advice := self.help():
@@ -112,6 +114,14 @@ class HakiriError(Exception):
 
 REGISTRY: dict[str, type[HakiriError]] = {}
 """Every leaf that was imported, by its code."""
+
+
+def all_errors() -> dict[str, type[HakiriError]]:
+    """Import `<room>/errors.py` of every room, and return every leaf by its code, in order of codes."""
+    package = Path(__file__).parent
+    for file in sorted(package.glob("*/errors.py")):
+        import_module(f"{__package__}.{file.parent.name}.errors")
+    return dict(sorted(REGISTRY.items()))
 
 
 class _Facts(Mapping[str, Any]):
@@ -136,11 +146,11 @@ class _Facts(Mapping[str, Any]):
 
 
 class ManifestError(HakiriError):
-    """A manifest, or a request about one, that a person has to change."""
+    """A manifest, or a command that edits one, has to be corrected."""
 
 
 class LocatedError(ManifestError):
-    """A manifest error with the one line it stands on."""
+    """A manifest error at one line of a file."""
 
     place: Place
 
@@ -149,15 +159,15 @@ class LocatedError(ManifestError):
 
 
 class EngineError(HakiriError):
-    """Spark, Java or the Delta jars."""
+    """Spark, Java or the Delta jars are missing or failed."""
 
 
 class CatalogError(HakiriError):
-    """The catalog refused, or could not be reached."""
+    """The catalog rejected an operation, or could not be reached."""
 
 
 class SourceError(HakiriError):
-    """A source, as a connector meets it. Fields name things; they never hold a row's value or a secret."""
+    """Reading from a source failed. Fields name things; they never hold a row's value or a secret."""
 
     connector: str
     table: str | None = None
@@ -172,15 +182,15 @@ class SourceError(HakiriError):
 
 
 class ContextError(HakiriError):
-    """The place where tables live."""
+    """The place where tables are stored cannot be used."""
 
 
 class PlanError(HakiriError):
-    """What is to be read cannot be told, or is no longer what was told."""
+    """Planning failed, or the facts changed since a plan was made."""
 
 
 class TablePlanError(PlanError):
-    """One table that cannot be planned."""
+    """One table cannot be planned."""
 
     pipeline: str
     table: str
@@ -190,36 +200,36 @@ class TablePlanError(PlanError):
 
 
 class QueryError(HakiriError):
-    """A question about what there is that cannot be answered as it was asked."""
+    """A query, or a request for something by name, cannot be answered."""
 
 
 class ExtractError(HakiriError):
-    """Rows, between their source and their stage. Fields name things; they never hold a row's value."""
+    """A chunk's rows could not be read, transformed or checked. Fields name things; they never hold a row's value."""
 
     table: str
 
 
 class ComponentError(ExtractError, says="the component `{file}` failed on rows of `{table}`: {reason}"):
-    """A component of WebAssembly, at work on rows."""
+    """A WebAssembly component failed while it transformed rows."""
 
     file: str
     reason: str
 
 
 class StageError(HakiriError):
-    """The files of an attempt."""
+    """The staged files of an attempt cannot be written or used."""
 
     folder: str
 
 
 class LandError(HakiriError):
-    """Staged rows that did not become rows of their table."""
+    """Staged rows could not be landed in their table."""
 
     table: str
 
 
 class HookError(HakiriError):
-    """A hook that did not do what the manifest asks of it. The table's rows are whole, landed or not."""
+    """A hook failed. The table's data is complete, landed or not."""
 
     pipeline: str
     table: str
@@ -235,28 +245,28 @@ class HookError(HakiriError):
         return f"{self.hook} of `{self.pipeline}`.`{self.table}` for landing {self.number}"
 
     def what_follows(self) -> str:
-        """What became of the table, and when the hook is called again."""
+        """Say what became of the table, and when the hook is called again."""
         if self.version is None:
             return "nothing was written to the table; the next run calls the hook again and lands the rows after it"
         return "the rows have landed and stay; the next run calls the hook again"
 
 
 class ViewError(HakiriError):
-    """Views over landed tables. The tables are as they were."""
+    """A view could not be created, changed or queried. The tables are unchanged."""
 
 
 class RunError(HakiriError):
-    """A run as a whole."""
+    """A run ended with work left undone."""
 
     pipeline: str
 
 
 class BundleError(HakiriError):
-    """The asset bundle, and what a workspace gives its jobs."""
+    """The Databricks asset bundle, or what a workspace gives its jobs, is wrong."""
 
 
 class TaskError(BundleError):
-    """What is wrong with one task of one job."""
+    """One task of a job is defined wrongly."""
 
     job: str
     task: str
@@ -271,21 +281,21 @@ GOES_ON = "run `hakiri apply` again: it goes on where this run ended"
 
 
 def retry_advice(pipeline: str) -> str:
-    """What to do about chunks that failed for good, wherever they are reported."""
-    return f"once the cause is mended, `hakiri run {pipeline} --retry-failed` tries them again"
+    """Say what to do about chunks that failed for good."""
+    return f"once the cause is fixed, `hakiri run {pipeline} --retry-failed` tries them again"
 
 
 # --- reading an error --------------------------------------------------------------------------
 
 
 def render(error: HakiriError) -> str:
-    """The bounded text of an error, with every known secret masked."""
+    """Return the text of an error, bounded and with every known secret masked."""
     # Masked before it is cut: half a secret is not recognised.
     return _bound(mask(error.text()), MAX_TEXT * (MAX_PROBLEMS if hasattr(error, "problems") else 1))
 
 
 def as_json(error: HakiriError) -> dict[str, Any]:
-    """The same facts as `render`, for programs."""
+    """Return the facts of an error for programs, bounded and masked as by `render`."""
     facts: dict[str, Any] = {
         "code": error.code,
         "severity": error.severity,
@@ -312,7 +322,7 @@ def conceal(secret: str) -> None:
 
 
 def mask(text: str) -> str:
-    """The text with every concealed value replaced, however it is spelled there."""
+    """Replace every concealed value in a text, however it is spelled there."""
     end, parts = 0, []
     for start, stop in sorted(span for pattern in _concealed.known.values() for span in _spans(pattern, text)):
         if start >= end:
@@ -322,7 +332,7 @@ def mask(text: str) -> str:
 
 
 def masked(value: Any) -> Any:
-    """A copy of a plain value with `mask` applied to every text in it, before it is written as JSON."""
+    """Copy a plain value with `mask` applied to every text in it, before it is written as JSON."""
     match value:
         case str():
             return mask(value)
@@ -373,7 +383,7 @@ def _character(sign: str) -> str:
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Where a pattern matches, overlapping matches too."""
+    """Find where a pattern matches, overlapping matches too."""
     found = pattern.search(text)
     while found:
         yield found.span()

@@ -1,17 +1,14 @@
-"""What `hakiri transform try` shows on a terminal, a notebook shows as tables that can be worked with."""
+"""Show in a notebook what `hakiri transform try` prints: rows before and after transforms, as data frames."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 import polars as pl
 
 from hakiri.run.trial import Trial
-from hakiri.settings import from_environment
-from hakiri.wiring import try_pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,7 @@ class Tried:
 
 
 class Trials(Mapping[str, Tried]):
-    """What was tried, by table. A notebook shows it as tables, one before and one after."""
+    """Rows before and after the transforms, by table. A notebook shows two tables for each."""
 
     def __init__(self, trials: Mapping[str, Trial]) -> None:
         self._trials = trials
@@ -53,14 +50,6 @@ class Trials(Mapping[str, Tried]):
         for table, tried in self.items():
             yield f"{table} before", tried.before
             yield f"{table} after{self._trials[table].told}", tried.after
-
-
-def try_transform(pipeline: str, *, rows: int = 20, table: str | None = None, project: Path | None = None) -> Trials:
-    """Rows of a pipeline's source before and after its transforms. Writes nothing; a repeat reads again.
-
-    The project is looked for from the current folder upward unless it is named. Raises HakiriError.
-    """
-    return Trials(try_pipeline(from_environment(project=project), pipeline, table=table, rows=rows))
 
 
 _NONE = "the pipeline has no transforms"

@@ -1,4 +1,4 @@
-"""A notebook shows amounts as bars: drawn where matplotlib is installed, in letters where it is not."""
+"""Show amounts as bars in a notebook: drawn where matplotlib is installed, in letters where it is not."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
-from typing import Any
+from typing import Any, Protocol
 
 MOST = 40
-"""More bars than this are no picture any more."""
+"""How many bars a picture has at most."""
 
 _WIDTH = 40
-_MISSING = "matplotlib is not installed here, so this is no picture: `pip install matplotlib` makes it one"
+_MISSING = "matplotlib is not installed, so this is text: `pip install matplotlib` draws it"
 _COLOURS = ("#3b6ea5", "#c8553d", "#6a994e", "#8d6a9f", "#b08d2f", "#5f6b73")
 
 
@@ -70,14 +70,20 @@ class Picture:
         return f"{self.title}, {self.left_out:,} more left out" if self.left_out else self.title
 
 
-def picture(title: str, unit: str, bars: Iterable[Bar]) -> Picture:
-    """A picture of the first bars, and how many it leaves out."""
-    every = tuple(bars)
+def bars(title: str, unit: str, amounts: Iterable[Bar]) -> Picture:
+    """Draw the first amounts as bars, and say how many are left out."""
+    every = tuple(amounts)
     return Picture(title, unit, every[:MOST], max(len(every) - MOST, 0))
 
 
-def show(what: Picture) -> None:
-    """Show a picture in a notebook; print its letters anywhere else."""
+class Drawn(Protocol):
+    """What a notebook draws as HTML, and a terminal prints."""
+
+    def _repr_html_(self) -> str: ...
+
+
+def show(what: Drawn) -> None:
+    """Show a picture or a result in a notebook; print its text anywhere else."""
     shell = sys.modules.get("IPython")  # a notebook has loaded it
     if shell is not None and shell.get_ipython() is not None:
         import_module("IPython.display").display_html(what._repr_html_(), raw=True)

@@ -1,4 +1,4 @@
-"""The environment is read here and nowhere else."""
+"""Read the environment. No other module does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCOPE = "HAKIRI_SECRET_SCOPE"
 
 @dataclass(frozen=True)
 class Settings:
-    """What this process was told by its environment and its command line."""
+    """The environment and the command line of this process."""
 
     cwd: Path
     project: Path | None = None
@@ -66,6 +66,6 @@ class Settings:
 
 
 def from_environment(*, project: Path | None = None, verbose: bool = False, secret_scope: str = "") -> Settings:
-    """The settings of this process. A secret scope that is named stands in the place of the environment's."""
+    """Return the settings of this process. A secret scope given here replaces the environment's."""
     environment = {**os.environ, **({SCOPE: secret_scope} if secret_scope else {})}
     return Settings(cwd=Path.cwd(), project=project, verbose=verbose, environment=environment)

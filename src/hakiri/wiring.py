@@ -1,11 +1,11 @@
-"""Settings become the parts a verb needs; only this file knows which adapters there are."""
+"""Build from settings what the verbs of `run` need. Only this file names adapters."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,8 +36,9 @@ from hakiri.errors import HakiriError
 from hakiri.errors import Place as ManifestPlace
 from hakiri.extract.connectors import registry
 from hakiri.extract.connectors.port import Connector
+from hakiri.land.errors import UnknownTable
 from hakiri.land.hooks.registry import functions, unjudged
-from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of
+from hakiri.land.target import NamedTarget, PathTarget, Target, quarantine_of, sql_name
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.errors import NoLocalCatalog
 from hakiri.model.query_result import QueryResult
@@ -56,32 +57,37 @@ from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, EngineSection
 from hakiri.spec.read import Project, Written
 from hakiri.spec.reference import resolve
+from hakiri.spec.validation_errors import guess
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.port import Files
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from hakiri.extract.transform.reshape import Reshape
     from hakiri.land.hooks.call import Hooks
     from hakiri.land.hooks.views import Views
     from hakiri.land.views.port import Views as ViewShelf
     from hakiri.run.facts import Watermarks
     from hakiri.run.gc import Collected
+    from hakiri.run.plan import Planned
+    from hakiri.run.status import Status
     from hakiri.run.trial import Trial
     from hakiri.run.upkeep import Maintained
 
 
 def workplace(settings: Settings, *, imports_functions: bool = False) -> Workplace:
-    """Where the command was called, with the connectors that are installed.
+    """Return where the command was called, with the connectors that are installed.
 
-    The arguments of functions that hooks call are judged only where their modules may be imported: an import may hang,
-    and a run leaves it to a process that can be stopped.
+    The arguments of hook functions are checked only where their modules may be imported: an import may hang, and a run
+    leaves it to a process that can be stopped.
     """
     known = functions() if imports_functions else unjudged()
     return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=known)
 
 
 def read_project(settings: Settings, *, context: str = "", tables: str = "", state: str = "") -> Project:
-    """The project, with its files, its tables and its catalog where a job or a notebook says that they are.
+    """Read the project, with its files, tables and catalog where a job or a notebook says that they are.
 
     Raises ProjectNotFound and InvalidProject.
     """
@@ -89,11 +95,11 @@ def read_project(settings: Settings, *, context: str = "", tables: str = "", sta
 
 
 WORKER_MODULES = ("hakiri.run.extraction",)
-"""What a Python worker of Spark needs for a chunk."""
+"""What a Python worker of Spark imports before its first chunk."""
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
-    """What the project and the environment say about Spark. Raises UnresolvedReference."""
+    """Collect what the project and the environment say about Spark. Raises UnresolvedReference."""
     section = project.spec.engine if project else EngineSection()
     said = resolve({"remote": section.remote, "conf": section.conf}, settings.look_up)
     defaults = EngineSettings()
@@ -110,7 +116,7 @@ def engine_settings(settings: Settings, project: Project | None) -> EngineSettin
 
 
 def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Connector:
-    """The connector of a pipeline, with its references resolved.
+    """Open the connector of a pipeline, with its references resolved.
 
     Raises UnresolvedReference, ConnectorUnusable or BadConfig.
     """
@@ -121,25 +127,27 @@ def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Conne
 
 
 def _config_place(written: Written, key: str) -> ManifestPlace:
-    """The line on which a key of a pipeline's `source.config` stands."""
+    """Find the line of a key of a pipeline's `source.config`."""
     return written.where(("source", "config", *key.split(".")))
 
 
-def try_pipeline(settings: Settings, name: str, *, table: str | None, rows: int) -> dict[str, Trial]:
-    """What becomes of the first rows of a pipeline's tables. Writes nothing.
+def try_pipeline(
+    settings: Settings, name: str, *, table: str | None, rows: int, project: Project | None = None
+) -> dict[str, Trial]:
+    """Try a pipeline's transforms on the first rows of its tables. Writes nothing.
 
     Raises ManifestError, QueryError, ReferenceUnfit, SourceError, TransformUnfit and ExtractError.
     """
     from hakiri.run.trial import try_transforms
 
-    project = workplace(settings).read()
+    project = project or workplace(settings).read()
     spec = find_pipeline(project, name).spec
     reshapes = transforms(settings, project, spec)
     return try_transforms(spec, connector(settings, project, spec), reshapes, table=table, rows=rows)
 
 
 def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapping[str, Reshape]:
-    """The transforms of a pipeline by table, checked. Raises ManifestError, QueryError and ReferenceUnfit."""
+    """Read and check the transforms of a pipeline, by table. Raises ManifestError, QueryError and ReferenceUnfit."""
     if not spec.transforms:
         return {}
     from hakiri.run.transforms import read_transforms
@@ -159,7 +167,7 @@ def transforms(settings: Settings, project: Project, spec: PipelineSpec) -> Mapp
 
 
 def catalog_settings(settings: Settings, project: Project) -> CatalogSettings:
-    """Where the project's catalog is. Raises UnresolvedReference, or NoLocalCatalog."""
+    """Return where the project's catalog is. Raises UnresolvedReference, or NoLocalCatalog."""
     section = project.spec.catalog
     if section.backend is CatalogBackend.POSTGRES:
         return PostgresServer(url=resolve(section.url, settings.look_up))
@@ -187,7 +195,7 @@ def set_damaged_aside(settings: Settings, project: Project, *, is_rehearsal: boo
 
 @contextmanager
 def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog | None]:
-    """The project's catalog, or None where nothing has made one yet: a look makes none."""
+    """Open the project's catalog; None where there is none yet. It is never created here."""
     where = catalog_settings(settings, project)
     if not _is_there(where, settings, project):
         yield None
@@ -201,7 +209,7 @@ def existing_catalog(settings: Settings, project: Project) -> Iterator[Catalog |
 
 @contextmanager
 def services(settings: Settings, project: Project) -> Iterator[Services]:
-    """Everything a run works with; the catalog is made where there is none. No session is started yet.
+    """Build everything a run works with; the catalog is created where there is none. No session is started yet.
 
     Raises UnresolvedReference, NoLocalCatalog, and what opening the catalog raises.
     """
@@ -232,10 +240,65 @@ def services(settings: Settings, project: Project) -> Iterator[Services]:
         catalog.close()
 
 
+def plan_project(
+    settings: Settings, project: Project, names: Sequence[str] = (), *, is_full_refresh: bool = False
+) -> Planned:
+    """Plan these pipelines, or all, and the project's views. Changes nothing and starts no JVM.
+
+    The result has the errors of pipelines that cannot be planned. Raises PipelineNotFound.
+    """
+    from hakiri.run.plan import plan_pipelines
+    from hakiri.run.views import change_views, gather_views
+
+    specs = choose_pipelines(project, names)
+    with existing_catalog(settings, project) as catalog:
+        views = gather_views(project, catalog)
+        return plan_pipelines(
+            specs,
+            partial(connector, settings, project),
+            catalog,
+            project=project.spec.project.name,
+            place=partial(place, project),
+            transforms=partial(transforms, settings, project),
+            watermark=watermarks(settings, project),
+            is_full_refresh=is_full_refresh,
+            views=views,
+            changes=change_views(views, view_shelf(settings, project)),
+        )
+
+
+def project_status(settings: Settings, project: Project, names: Sequence[str] = (), *, now: datetime) -> list[Status]:
+    """Return the status of these pipelines, or of all. Raises PipelineNotFound."""
+    from hakiri.run.status import status
+
+    with existing_catalog(settings, project) as catalog:
+        return status(
+            catalog,
+            choose_pipelines(project, names),
+            place=partial(place, project),
+            journals=journals(project),
+            now=now,
+        )
+
+
+def query_project(settings: Settings, project: Project, sql: str, *, most_rows: int | None) -> QueryResult:
+    """Answer one SELECT over the project's tables and views. Raises QueryError or ViewUnanswerable."""
+    from hakiri.run.query import query
+
+    return query(
+        sql,
+        project,
+        place=partial(place, project),
+        target=partial(target, project),
+        catalog=partial(existing_catalog, settings, project),
+        ask=partial(ask, settings, project, most_rows=most_rows),
+    )
+
+
 def collect_leavings(
     settings: Settings, project: Project, *, retention: timedelta, is_rehearsal: bool = False
 ) -> Collected:
-    """Remove what attempts that did not win have left behind; nothing where no catalog says what has won.
+    """Remove files of unsuccessful attempts; nothing where there is no catalog to tell which succeeded.
 
     Raises RetentionUnfit, CatalogBehind and CatalogError. A repeat removes what has grown old since.
     """
@@ -263,7 +326,7 @@ def maintain_tables(
     retention: timedelta,
     is_rehearsal: bool = False,
 ) -> Maintained:
-    """Tend the tables of these pipelines, or of all, and the catalog; nothing where no catalog says what has landed.
+    """Maintain the tables of these pipelines, or of all, and the catalog; nothing where there is no catalog.
 
     Raises PipelineNotFound and CatalogError. A repeat finds nothing more to do.
     """
@@ -289,7 +352,7 @@ def maintain_tables(
 
 
 def watermarks(settings: Settings, project: Project) -> Watermarks:
-    """How far tables have come, asked of themselves; by Spark where it alone knows them."""
+    """Return a function that reads a table's watermark, with Spark where only Spark can read the table."""
     from hakiri.run.watermarks import watermarks_of  # loads what reads Delta tables
 
     is_named = project.spec.context.tables is not None
@@ -299,7 +362,7 @@ def watermarks(settings: Settings, project: Project) -> Watermarks:
 
 
 def broken_rules(settings: Settings, project: Project) -> dict[str, dict[str, int]]:
-    """How many rows each rule has set aside, by the table that keeps them; Spark is asked for a catalog's tables alone.
+    """Count the rows that each rule has set aside, by quarantine table; with Spark only for tables of a catalog.
 
     Tables that have none yet are left out. Raises TableUnreadable.
     """
@@ -316,12 +379,12 @@ def broken_rules(settings: Settings, project: Project) -> dict[str, dict[str, in
 
 
 def publish(values: Mapping[str, TaskValue]) -> None:
-    """Tell the later tasks of this job, where this process is a task of one. Raises SessionFailed."""
+    """Publish values to later tasks of the job, if this process is a task of one. Raises SessionFailed."""
     publish_values(values)
 
 
 def place(project: Project, spec: PipelineSpec, table: TableSpec) -> TablePlace:
-    """Where a table lands: below the context's `tables/`, in a folder of its landed name, or in the context's schema.
+    """Return where a table lands: a folder of its landed name below `tables/`, or a table of the context's schema.
 
     Staged files lie in that folder either way.
     """
@@ -336,11 +399,32 @@ def place(project: Project, spec: PipelineSpec, table: TableSpec) -> TablePlace:
 
 
 def target(project: Project, name: str) -> Target:
-    """Where a name leads, of a landed table, of a view, or of the table that a hook makes of one."""
+    """Return the place of a landed table, of a view, or of the table that a hook keeps for a view."""
     schema = project.spec.context.tables
     if schema is None:
         return PathTarget(f"{tables_root(project)}/{name}")
     return NamedTarget((*schema.split("."), name_in_schema(name)))
+
+
+def find_table(project: Project, name: str) -> tuple[PipelineSpec, TableSpec]:
+    """Find a table by its landed name, or as `pipeline.table`. Raises UnknownTable."""
+    pairs = [(one.spec, table) for one in project.pipelines.values() for table in one.spec.tables]
+    by_name = {f"{spec.id}.{table.name}": (spec, table) for spec, table in pairs}
+    by_name |= {spec.landed_name(table): (spec, table) for spec, table in pairs}
+    if name not in by_name:
+        known = tuple(sorted(spec.landed_name(table) for spec, table in pairs))
+        raise UnknownTable(table=name, known=known, guess=guess(name, known))
+    return by_name[name]
+
+
+def table_sql_name(project: Project, spec: PipelineSpec, table: TableSpec) -> str:
+    """Name a landed table as Spark SQL does."""
+    return sql_name(place(project, spec, table).target)
+
+
+def spark(settings: Settings, project: Project) -> SparkSession:
+    """Return the session that the project's runs use; it is started on first use. Raises EngineError."""
+    return open_session(engine_settings(settings, project))
 
 
 def _hooks(settings: Settings, project: Project, engine: EngineSettings) -> Hooks:
@@ -373,7 +457,7 @@ def _views(settings: Settings, project: Project, engine: EngineSettings) -> View
 
 
 def view_shelf(settings: Settings, project: Project) -> ViewShelf:
-    """Where the project's views are: definitions where its tables lie in folders, else views of their catalog.
+    """Return where the project's views are kept: as definitions if tables lie in folders, else in their catalog.
 
     Raises UnresolvedReference.
     """
@@ -400,7 +484,7 @@ def ask(
     *,
     most_rows: int | None = None,
 ) -> QueryResult:
-    """The answer of landed tables and views to one SELECT, without a JVM where they lie in folders.
+    """Answer one SELECT over landed tables and views, without a JVM where they lie in folders.
 
     Of more than `most_rows` rows, no more need be fetched. Raises QueryError or ViewUnanswerable, and EngineError where
     a session is asked.
@@ -418,19 +502,19 @@ def ask(
 
 
 def _paths(tables: Mapping[str, Target]) -> dict[str, str] | None:
-    """Where the tables lie, if all of them lie in folders or a store; None where a catalog has them."""
+    """Return the paths of the tables, if all have one; None where a catalog has them."""
     paths = {name: one.path for name, one in tables.items() if isinstance(one, PathTarget)}
     return paths if len(paths) == len(tables) else None
 
 
 def tables_root(project: Project) -> str:
-    """Where the Delta roots of all landed tables lie: a folder of this machine, or an address of a store."""
+    """Return the folder, or the address in a store, that holds all landed tables."""
     context = project.spec.context.path
     return f"{context.rstrip('/')}/tables" if "://" in context else str(_context_folder(project) / "tables")
 
 
 def journals(project: Project) -> Path:
-    """Where runs keep their journals: with the tables, or beside the manifests where a store holds the tables.
+    """Return the folder of journals: with the tables, or beside the manifests where a store holds the tables.
 
     In a Databricks runtime on the driver's own disk: a journal grows, and volumes let no file do that.
     """
@@ -445,7 +529,7 @@ def _context_folder(project: Project) -> Path:
 
 
 def _sidecars(project: Project) -> Sidecars:
-    """The manifests of staged chunks, named from the context's `tables/` on."""
+    """Open the manifests of staged chunks, with paths relative to the context's `tables/`."""
     files = _files(tables_root(project))
     return LocalSidecars(files.root) if isinstance(files, LocalFiles) else StoredSidecars(files.open)
 
@@ -473,7 +557,7 @@ def _is_there(where: CatalogSettings, settings: Settings, project: Project) -> b
 
 
 def looks(settings: Settings, read: Callable[[Settings], Project] = read_project) -> Iterator[Look]:
-    """Everything a doctor looks at, the quick things first."""
+    """Yield every check of `hakiri doctor`, the quick ones first."""
     try:
         project = read(settings)
     except HakiriError as wrong:
@@ -525,7 +609,7 @@ def _looks_at_spark(engine: EngineSettings, schema: str | None) -> Iterator[Look
 
 
 def _looks_from_executors(engine: EngineSettings, settings: Settings, project: Project) -> Iterator[Look]:
-    """What chunks need where they are read, which is another machine, in another network perhaps."""
+    """Yield the checks of what chunks need on executors, which may be on another network."""
     there = partial(_on_executor, engine)
     yield Look("executor: hakiri", partial(there, say_package), needs=(f"spark: {STEPS[-1]}",))
     needs, folder = ("executor: hakiri",), local_folder(project)
@@ -602,10 +686,10 @@ def _say_jars(engine: EngineSettings) -> str:
 
 
 def log_folder() -> Path:
-    """Where a failure outside of any project is written down."""
+    """Return the folder for logs of failures outside of any project."""
     return default_cache_dir() / "logs"
 
 
 def clock() -> Clock:
-    """The machine's clock."""
+    """Return the machine's clock."""
     return SystemClock()

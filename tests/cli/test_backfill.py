@@ -30,7 +30,7 @@ def project(make_project: MakeProject, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ((), "nobody would know why"),
+        ((), "`--reason` is required"),
         (("--reason", "RT-481", "--table", "odrers"), "no such table"),
         (("--reason", "RT-481", "--from=--5"), "neither a whole number"),
         (("--reason", "RT-481", "--from", "0001-01-01T00:00:00+05:00"), "outside the years"),

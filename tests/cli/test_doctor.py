@@ -77,7 +77,7 @@ def test_a_reference_of_the_engine_that_leads_nowhere_is_a_finding(
 ) -> None:
     monkeypatch.delenv("NO_SUCH_REMOTE", raising=False)
     (project / "hakiri.toml").write_text('[project]\nname = "test"\n[engine]\nremote = "${env:NO_SUCH_REMOTE}"\n')
-    assert "nothing is set for ${env:NO_SUCH_REMOTE}" in findings(hakiri)["spark settings"][1]
+    assert "${env:NO_SUCH_REMOTE} has no value" in findings(hakiri)["spark settings"][1]
 
 
 @pytest.mark.usefixtures("project")
@@ -139,7 +139,7 @@ def test_failed_chunks_and_a_failed_run_are_findings_with_the_command_that_helps
         parts.catalog.record_run(Run("r1", "shop", RunStatus.RUNNING, now))
         parts.catalog.record_run(Run("r1", "shop", RunStatus.FAILED, now, finished_at=now, error="HK851: it broke"))
     found = findings(hakiri)
-    advice = "once the cause is mended, `hakiri run shop --retry-failed` tries them again"
+    advice = "once the cause is fixed, `hakiri run shop --retry-failed` tries them again"
     assert found["shop: orders"][0] == "failed"
     assert "error[HK851]" in found["shop: orders"][1]
     assert advice in found["shop: orders"][1]

@@ -105,7 +105,7 @@ def test_a_try_shows_rows_before_and_after_and_writes_nothing(hakiri: Hakiri, pr
 @pytest.mark.usefixtures("project")
 def test_a_notebook_shows_the_same(hakiri: Hakiri) -> None:
     hakiri("compile", "--all")
-    tried = hk.try_transform("issues", rows=3)
+    tried = hk.open().try_transforms("issues", rows=3)
     assert list(tried) == ["github_issues"]
     assert tried["github_issues"].before["number"].to_list() == [1, 2, 3]
     assert tried["github_issues"].after.rows() == [(1, "grace"), (2, "linus")]
@@ -121,7 +121,7 @@ def test_what_a_source_holds_is_no_page_of_a_notebook(project: Path, hakiri: Hak
     hakiri("compile", "--all")
     for page in (project / "data/github_issues").iterdir():
         page.write_text(page.read_text().replace("grace", "<script>grace</script>"))
-    shown = hk.try_transform("issues", project=project)._repr_html_()
+    shown = hk.open(project).try_transforms("issues")._repr_html_()
     assert "&lt;script&gt;grace" in shown
     assert "<script>" not in shown
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
 import string
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from hakiri.errors import REGISTRY, HakiriError, Place, as_json, conceal, render
+from hakiri.errors import REGISTRY, HakiriError, Place, all_errors, as_json, conceal, render
+from hakiri.run.error_guide import error_tree, errors_page, explain
 from hakiri.spec.errors import UnreadableManifest, WrongValue
 
 ROOT = Path(__file__).parents[2]
 CODES = ROOT / "fixtures" / "errors" / "codes.txt"
 """Every code with the name of its class: a new error adds a line, and no line is ever changed or removed."""
 
-for _file in sorted((ROOT / "src" / "hakiri").glob("*/errors.py")):
-    import_module(f"hakiri.{_file.parent.name}.errors")
+PAGE = ROOT / "docs" / "reference" / "errors.md"
+
+all_errors()
 
 
 def leaves(kind: type[HakiriError] = HakiriError) -> Iterator[type[HakiriError]]:
@@ -88,6 +90,32 @@ def test_an_error_says_what_happened_in_one_line(kind: type[HakiriError]) -> Non
     assert message
     assert "\n" not in message
     assert not message.endswith(".")
+
+
+def test_the_page_of_errors_is_the_one_that_is_generated() -> None:
+    assert PAGE.read_text(encoding="utf-8") == errors_page(), "hakiri errors --markdown > docs/reference/errors.md"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_error_is_explained(kind: type[HakiriError]) -> None:
+    found = explain(kind.code.lower())
+    assert (found.name, found.recovery) == (kind.__name__, kind.recovery)
+    assert found.meaning
+    assert "\n" not in found.meaning
+    assert found.example
+
+
+DIALECT = re.compile(r"\b(nobody|somebody|us|ours|mend(s|ed)?|anew|whoever)\b", re.IGNORECASE)
+
+
+def test_an_error_is_explained_in_plain_words() -> None:
+    texts = {one.code: f"{one.meaning} {one.example}" for branch in error_tree() for one in branch.errors}
+    assert {code: found[0] for code, text in texts.items() if (found := DIALECT.search(text))} == {}
+
+
+def test_the_tree_has_every_error_once() -> None:
+    listed = [one.code for branch in error_tree() for one in branch.errors]
+    assert sorted(listed) == sorted(REGISTRY)
 
 
 def test_a_rendered_error_is_bounded() -> None:

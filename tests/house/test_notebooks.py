@@ -1,7 +1,8 @@
-"""Every notebook runs from top to bottom."""
+"""Every notebook runs from top to bottom, and uses the public API alone."""
 
 from __future__ import annotations
 
+import ast
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import hakiri
 from commands import run_script
 from hakiri import wiring
 from hakiri.run import extract_chunks as work
@@ -27,6 +29,20 @@ NOTEBOOKS = REPO / "notebooks"
 def test_a_notebook_runs(notebook: Path, connect: ConnectServer) -> None:
     """As in a workspace, where the Spark is there already."""
     require_run(notebook, SPARK_REMOTE=connect.address)
+
+
+@pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.py")), ids=lambda path: path.stem)
+def test_a_notebook_uses_the_public_api_and_nothing_behind_it(notebook: Path) -> None:
+    tree = ast.parse(notebook.read_text())
+    imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    imported += [str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert [name for name in imported if name.split(".")[0] == "hakiri"] == ["hakiri"]
+    used = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "hk"
+    }
+    assert used <= set(hakiri.__all__)
 
 
 @pytest.mark.exhaustive

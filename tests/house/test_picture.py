@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from hakiri import picture as drawing
-from hakiri.picture import MOST, Bar, picture, show
+from hakiri.picture import MOST, Bar, bars, show
 
-RUNS = picture("Rows per run", "rows", [Bar("first", 40, group="succeeded"), Bar("<then>", 10, 20, "failed")])
+RUNS = bars("Rows per run", "rows", [Bar("first", 40, group="succeeded"), Bar("<then>", 10, 20, "failed")])
 
 
 def test_amounts_are_told_in_letters() -> None:
@@ -37,11 +37,11 @@ def test_without_matplotlib_the_letters_are_shown_and_it_is_said_why(monkeypatch
 
 
 def test_of_many_bars_the_first_are_shown_and_the_rest_are_counted() -> None:
-    many = picture("Chunks", "rows", [Bar(str(number), number) for number in range(MOST + 2)])
+    many = bars("Chunks", "rows", [Bar(str(number), number) for number in range(MOST + 2)])
     assert len(many.bars) == MOST
     assert "2 more left out" in str(many)
-    assert "nothing to show" in str(picture("Chunks", "rows", []))
-    assert picture("Chunks", "rows", []).png()
+    assert "nothing to show" in str(bars("Chunks", "rows", []))
+    assert bars("Chunks", "rows", []).png()
 
 
 def test_what_is_shown_goes_to_the_notebook_or_to_the_output(

@@ -112,7 +112,9 @@ def test_the_shop_is_its_script() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [*sorted((REPO / "docs").rglob("*.md")), REPO / "README.md"], ids=lambda page: page.name
+    "page",
+    [*sorted((REPO / "docs").rglob("*.md")), REPO / "README.md", REPO / "CONTRIBUTING.md"],
+    ids=lambda page: page.name,
 )
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", text_of(page))

@@ -77,15 +77,17 @@ MAP = {
     "run.upkeep": room(STAGES, "pyspark"),
     "run.watermarks": room(STAGES, "pyspark"),
     "settings": room(STAGES),
-    "wiring": room(f"{STAGES} run settings", "databricks pyarrow"),
+    "wiring": room(f"{STAGES} run settings", "databricks pyarrow pyspark"),
     "bundle": room(f"{DOOR} spec", "cronsim databricks yaml"),
     "bundle.check_tasks": room(f"{DOOR} jobs"),
     "cli": room(f"{DOOR} bundle", "typer click rich"),
     "jobs": room(DOOR),
     "notebook": room(DOOR, "polars"),
+    "results": room("errors model", "polars"),
+    "api": room(f"{DOOR} spec results notebook", "polars pyspark"),
     "picture": room("", "matplotlib"),
     "__main__": room("cli"),
-    "__init__": room("extract notebook"),
+    "__init__": room("api errors extract picture"),
 }
 
 

@@ -64,7 +64,7 @@ def test_only_the_window_is_read_again_and_the_reason_is_kept(catalog: SqliteCat
         (spec("truncate"), {}, "by `truncate`"),
         (spec("blue_green"), {}, "by `blue_green`"),
         (spec(incremental=None), {}, "without a cursor"),
-        (spec(), {"reason": " "}, "nobody would know why"),
+        (spec(), {"reason": " "}, "`--reason` is required"),
         (spec(), {"table": "odrers"}, "no such table"),
     ],
     ids=str,

@@ -6,7 +6,7 @@ from hakiri.errors import BundleError, TaskError
 
 
 class BundleUnreadable(BundleError, code="HK870", says="{file} cannot be part of a bundle: {reason}"):
-    """A file of the bundle that is not what a bundle is made of."""
+    """A file of the bundle cannot be read as part of one."""
 
     file: str
     reason: str
@@ -15,7 +15,7 @@ class BundleUnreadable(BundleError, code="HK870", says="{file} cannot be part of
 class ScheduleUnfit(
     BundleError, code="HK871", says="job `{job}` cannot run at `{schedule}`: {reason}", help="{advice}"
 ):
-    """A schedule that Databricks cannot keep as it is meant."""
+    """Databricks cannot run a job at this schedule."""
 
     job: str
     schedule: str
@@ -26,7 +26,7 @@ class ScheduleUnfit(
 class EntryPointUnknown(
     TaskError, code="HK872", says="{subject} runs `{entry_point}`, which is no entry point of the wheel"
 ):
-    """A task that runs what the wheel does not have."""
+    """A task runs an entry point that the wheel does not have."""
 
     entry_point: str
     known: tuple[str, ...]
@@ -36,7 +36,7 @@ class EntryPointUnknown(
 
 
 class EnvironmentUnknown(TaskError, code="HK873"):
-    """A task that runs where the job has nothing to run it in."""
+    """A task names an environment that its job does not define."""
 
     key: str
     known: tuple[str, ...]
@@ -50,13 +50,13 @@ class EnvironmentUnknown(TaskError, code="HK873"):
 
 
 class TaskGraphBroken(TaskError, code="HK874", says="{subject} {reason}"):
-    """A task that could never be started, or that two of the job share a name with."""
+    """A task can never start, or shares its name with another."""
 
     reason: str
 
 
 class ReferenceUnknown(BundleError, code="HK875", says="{where} refers to `{reference}`: {reason}"):
-    """A reference to what nobody sets."""
+    """A reference in the bundle has no value."""
 
     where: str
     reference: str
@@ -73,7 +73,7 @@ class LocationAdrift(
         "`schema:NAME.TABLE`"
     ),
 ):
-    """A place that is spelt out, where a development target gives it another name."""
+    """A trigger names a place literally, and a development target renames that place."""
 
     job: str
     url: str
@@ -84,7 +84,7 @@ class ScopeUnnamed(
     code="HK877",
     help=("give `secret_scope` a value in databricks.yml, for every target, and pass it on by `--secret-scope`"),
 ):
-    """A pipeline whose secrets have nowhere to come from."""
+    """A pipeline uses secrets, and no secret scope is named."""
 
     job: str
     secrets: tuple[str, ...]
@@ -99,13 +99,13 @@ class WheelLeftOut(
     says="{subject} runs an entry point of `{package}` where its wheel is not installed",
     help=("name the wheel, `../dist/*.whl`, in `dependencies` of the environment, or in `libraries` of the task"),
 ):
-    """A task whose environment does not install the wheel that it runs."""
+    """A task runs an entry point of a wheel that its environment does not install."""
 
     package: str
 
 
 class ArgumentsUnfit(TaskError, code="HK881", says="{subject} gives `{entry_point}` what it does not take: {reason}"):
-    """A task that is told what its entry point does not take, or not what it needs."""
+    """A task passes arguments that its entry point does not take, or lacks one that it needs."""
 
     entry_point: str
     reason: str

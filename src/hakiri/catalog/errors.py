@@ -11,9 +11,9 @@ class AddressUnreadable(
     ManifestError,
     code="HK121",
     says="the address in `{key}` cannot be read: {reason}",
-    help="a reference inside an address, as in `user:${{secret:NAME}}@host`, is encoded by itself",
+    help="a reference inside an address, as in `user:${{secret:NAME}}@host`, is percent-encoded automatically",
 ):
-    """An address, its references resolved, whose parts cannot be told apart. No part of it is repeated."""
+    """An address cannot be parsed after its references are resolved. No part of it is shown."""
 
     key: str
     reason: str
@@ -26,7 +26,7 @@ class CatalogUnavailable(
     says="the catalog in {store} does not answer: {reason}",
     help="check `[catalog]` in hakiri.toml, and that the server is up or the folder can be read and written",
 ):
-    """The store behind the catalog does not answer."""
+    """The catalog's store does not answer."""
 
     store: str
     reason: str
@@ -70,7 +70,7 @@ class CatalogBusy(
     recovery=Recovery.RETRY,
     says="{tries} commits to the catalog's `{table}` lost to other writers",
 ):
-    """Other writers won every race for as long as we were willing to try."""
+    """Other writers committed to the catalog first, each time a commit was tried."""
 
     table: str
     tries: int
@@ -82,7 +82,7 @@ class CatalogTooNew(
     says="the catalog is at schema {found}, this release knows {known}",
     help="upgrade Hakiri here; a catalog never goes back",
 ):
-    """A newer release has changed the catalog's own tables."""
+    """A newer release of Hakiri has upgraded the catalog."""
 
     found: int
     known: int
@@ -110,7 +110,7 @@ class SecondWriter(
         "backend on a path, or keep the catalog in Unity Catalog"
     ),
 ):
-    """Another Spark application writes this catalog on a local path, where two of them would lose commits."""
+    """Another Spark application writes this catalog. On a local path, two of them would lose commits."""
 
     path: str
     writer: str
@@ -122,7 +122,7 @@ class UnknownPipeline(
     says="the catalog does not know the pipeline `{pipeline}`",
     help="run `hakiri apply {pipeline}`",
 ):
-    """Work for a pipeline that was never registered."""
+    """The pipeline is not registered in the catalog."""
 
     pipeline: str
 
@@ -130,7 +130,7 @@ class UnknownPipeline(
 class BackwardMove(
     CatalogError, code="HK307", recovery=Recovery.REPORT, says="a {noun} does not go from {before} to {after}"
 ):
-    """A state change nobody may make."""
+    """A state change is not allowed."""
 
     noun: str
     before: str
@@ -143,7 +143,7 @@ class PlanChanged(
     recovery=Recovery.YIELD,
     says="chunk `{chunk}` of `{pipeline}` is already planned with another window",
 ):
-    """A chunk id that stands for another stretch of the source: someone has planned this round first."""
+    """Another run planned this chunk first, with another window."""
 
     pipeline: str
     chunk: str
@@ -155,7 +155,7 @@ class LeaseLost(
     recovery=Recovery.YIELD,
     says="attempt {attempt} at chunk `{chunk}` of `{pipeline}` no longer holds its lease",
 ):
-    """The chunk is no longer ours: nothing was recorded."""
+    """The lease of a chunk has expired, or another worker holds it. Nothing was recorded."""
 
     pipeline: str
     chunk: str
@@ -168,7 +168,7 @@ class LandingHeld(
     recovery=Recovery.YIELD,
     says="landing {number} of `{pipeline}`.`{table}` is under way at {holder}",
 ):
-    """Landings of one table happen one after the other, and one is under way."""
+    """Another landing of the table is under way; landings of one table happen one at a time."""
 
     pipeline: str
     table: str
@@ -180,9 +180,9 @@ class LandingLost(
     CatalogError,
     code="HK312",
     recovery=Recovery.YIELD,
-    says="landing {number} of `{pipeline}`.`{table}` is no longer ours",
+    says="landing {number} of `{pipeline}`.`{table}` is no longer held by this run",
 ):
-    """The landing has another holder, or has ended otherwise."""
+    """Another worker holds the landing, or it has already ended."""
 
     pipeline: str
     table: str
@@ -195,7 +195,7 @@ class CursorMoved(
     recovery=Recovery.YIELD,
     says=("the cursor of `{pipeline}`.`{table}` stands at landing {found}, so landing {landing} may not move it"),
 ):
-    """A cursor only follows landings of higher number."""
+    """A later landing has already moved the cursor."""
 
     pipeline: str
     table: str
@@ -209,7 +209,7 @@ class SchemaMoved(
     recovery=Recovery.YIELD,
     says="the schema history of `{pipeline}`.`{table}` is at version {found}, not {expected}",
 ):
-    """Someone appended to the schema history first."""
+    """Another run changed the schema history first."""
 
     pipeline: str
     table: str
@@ -218,7 +218,7 @@ class SchemaMoved(
 
 
 class SidecarUnfit(CatalogError, code="HK315", says="{path}: {problem}, so the snapshot was not committed"):
-    """A snapshot that names a file which is not there, or is not the one it names."""
+    """A file that a snapshot refers to is missing or different."""
 
     path: str
     problem: Literal["missing", "wrong size", "wrong content"]
@@ -230,7 +230,7 @@ class SnapshotChanged(
     recovery=Recovery.REPORT,
     says="landing {landing} of `{pipeline}`.`{table}` already has another snapshot",
 ):
-    """A landing's snapshot is committed once, with one content."""
+    """A landing already has a snapshot with other content."""
 
     pipeline: str
     table: str
@@ -243,7 +243,7 @@ class EpochsStale(
     recovery=Recovery.RETRY,
     says="revocations were last read {age_seconds:.0f} s ago; the bound is {bound_seconds:.0f} s",
 ):
-    """Whether access was revoked is not known, so it is not given."""
+    """Revocations were not read recently enough, so access is denied."""
 
     age_seconds: float
     bound_seconds: float

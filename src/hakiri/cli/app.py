@@ -1,4 +1,4 @@
-"""Every command of `hakiri`, with the help a person sees first."""
+"""Define every command of `hakiri` and its help."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from hakiri.cli.options import (
 
 app = typer.Typer(
     name="hakiri",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help answers in a third of the time
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Declarative ingestion for the lakehouse: a manifest says which tables should exist, Hakiri lands them.",
-    epilog="Start with `hakiri init DIR`, then `hakiri check` and `hakiri doctor`.",
+    epilog="No project here yet? `hakiri init DIR` makes one. In a project, `hakiri` alone says what to do next.",
 )
 schema_app = typer.Typer(no_args_is_help=True, help="Schemas of tables, and of manifests for editors and agents.")
 app.add_typer(pipeline.app, name="pipeline")
@@ -48,13 +47,20 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def start(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 its callback prints it
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
     """Declarative ingestion for the lakehouse: a manifest says which tables should exist, Hakiri lands them."""
+    if context.invoked_subcommand is None:
+        from hakiri.cli.overview import show_overview
+
+        if not show_overview():
+            typer.echo(context.get_help(), err=True)
+            raise typer.Exit(2)
 
 
 @app.command(epilog="Example: hakiri check --json")
@@ -77,7 +83,7 @@ def init(
 
 @app.command(epilog="Example: hakiri doctor -v")
 def doctor(project: ProjectOption = None, as_json: JsonOption = False, verbose: VerboseOption = False) -> None:
-    """Look at Java, Spark, Delta, disk, catalog, sources and secrets, and say what to do about each."""
+    """Check Java, Spark, Delta, disk, catalog, sources and secrets, and say what to do about each problem."""
     from hakiri.cli.doctor import examine_project
 
     examine_project(project, as_json=as_json, verbose=verbose)
@@ -97,7 +103,7 @@ def compile_transforms(
     from hakiri.cli.transform import tell_compiled
 
     if bool(paths) == takes_all:
-        raise typer.BadParameter("name sources, or say --all")
+        raise typer.BadParameter("name source files, or use --all")
     tell_compiled(paths or [], project, takes_all=takes_all, only_checks=check, as_json=as_json)
 
 
@@ -111,7 +117,7 @@ def plan(
     ] = None,
     full_refresh: FullRefreshOption = False,
 ) -> None:
-    """Show what there is to do: chunks, rows, schema changes, knobs, warnings. Changes nothing, starts no JVM."""
+    """Show what a run would do: chunks, rows, schema changes, settings, warnings. Changes nothing, starts no JVM."""
     from hakiri.cli.plan import show_plan
 
     _leave(show_plan(names or [], project, as_json=as_json, out=out, is_full_refresh=full_refresh))
@@ -124,7 +130,7 @@ def apply(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
     sealed: Annotated[
-        Path | None, typer.Option("--plan", metavar="FILE", help="Carry out a sealed plan, if nothing has moved.")
+        Path | None, typer.Option("--plan", metavar="FILE", help="Apply a sealed plan, if nothing has changed since.")
     ] = None,
     full_refresh: FullRefreshOption = False,
     retry_failed: RetryFailedOption = False,
@@ -201,7 +207,7 @@ def journal(
     project: ProjectOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the journal itself, one JSON object a line.")] = False,
 ) -> None:
-    """Tell what happened in a run, and when."""
+    """Show what happened in a run, and when."""
     from hakiri.cli.runs import show_journal
 
     show_journal(run, project, as_json=as_json)
@@ -217,7 +223,7 @@ def sql(
         int | None, typer.Option("--limit", min=1, help="How many rows; 100 for people, else all.", show_default=False)
     ] = None,
 ) -> None:
-    """Ask the landed tables in SQL, without Spark."""
+    """Query the landed tables with SQL, without Spark."""
     from hakiri.cli.sql import answer_sql
 
     if as_json and as_csv:
@@ -228,11 +234,11 @@ def sql(
 @app.command(epilog="Example: hakiri gc --retention 30d --dry-run")
 def gc(
     retention: Annotated[str, typer.Option("--retention", metavar="TIME", help="How long leftovers are kept.")] = "7d",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")] = False,
     project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove what attempts that did not win have left behind."""
+    """Remove files that unsuccessful attempts have left behind."""
     from hakiri.cli.gc import collect_leftovers
 
     collect_leftovers(project, retention=retention, is_rehearsal=dry_run, as_json=as_json)
@@ -242,16 +248,40 @@ def gc(
 def maintain(
     names: NamesArgument = None,
     retention: Annotated[
-        str, typer.Option("--retention", metavar="TIME", help="How long older versions can be asked for; 7d at least.")
+        str, typer.Option("--retention", metavar="TIME", help="How long older versions stay readable; at least 7d.")
     ] = "7d",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
     project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Sweep, optimize and vacuum the tables, and tend the catalog."""
+    """Remove leftovers, optimize and vacuum the tables, and compact the catalog."""
     from hakiri.cli.maintain import tend_tables
 
     _leave(tend_tables(names or [], project, retention=retention, is_rehearsal=dry_run, as_json=as_json))
+
+
+@app.command(epilog="Example: hakiri errors --json")
+def errors(
+    as_json: JsonOption = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page of the docs.")] = False,
+) -> None:
+    """List every error by its kind, with its code and what it means."""
+    from hakiri.cli.errors import list_errors
+
+    if as_json and as_markdown:
+        raise typer.BadParameter("--json and --markdown exclude each other")
+    list_errors(as_json=as_json, as_markdown=as_markdown)
+
+
+@app.command(epilog="Example: hakiri explain HK806")
+def explain(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The code in the brackets of an error, such as HK806.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Explain an error: what it means, how it looks and what to do about it."""
+    from hakiri.cli.errors import explain_error
+
+    explain_error(code, as_json=as_json)
 
 
 @schema_app.command(epilog="Example: hakiri schema export")
@@ -295,7 +325,7 @@ def accept(
     project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let the types that are refused come from now on: narrower ones as they are, others as text."""
+    """Accept types that were refused: narrower ones land as they are, others as text."""
     from hakiri.cli.schema import accept_changes
 
     accept_changes(name, project, table=table, version=version, reason=reason, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`hakiri backfill rewind`: a window is read again, for a reason that is kept."""
+"""`hakiri backfill rewind`: make the next run read a window again."""
 
 from __future__ import annotations
 
@@ -8,25 +8,31 @@ import typer
 
 from hakiri.cli.options import JsonOption, ProjectOption
 
-app = typer.Typer(no_args_is_help=True, help="What has been read already, and is to be read again.")
+app = typer.Typer(no_args_is_help=True, help="Read parts of a source again.")
 
 
 @app.callback()
 def start() -> None:
-    """What has been read already, and is to be read again."""
+    """Read parts of a source again."""
 
 
 @app.command(epilog="Example: hakiri backfill rewind shop --from 2024-01-01 --to 2024-07-01 --reason 'RT-481'")
 def rewind(
     name: Annotated[str, typer.Argument(metavar="ID", help="The pipeline.")],
-    low: Annotated[str, typer.Option("--from", metavar="VALUE", help="The first cursor value; the beginning.")] = "",
-    high: Annotated[str, typer.Option("--to", metavar="VALUE", help="The value to stop before; the end.")] = "",
+    low: Annotated[
+        str, typer.Option("--from", metavar="VALUE", help="The first cursor value; the beginning by default.")
+    ] = "",
+    high: Annotated[
+        str, typer.Option("--to", metavar="VALUE", help="The cursor value to stop before; the end by default.")
+    ] = "",
     table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="One table; all when left out.")] = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="For the catalog; it has to be given.")] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why; required, and kept in the catalog.")
+    ] = "",
     project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let the next run read a window again; rows that are there already are left out when they land."""
+    """Make the next run read a window again; rows that have already landed are not duplicated."""
     from hakiri.cli.output import plain, say, say_json
     from hakiri.cli.schema import who
     from hakiri.run.manifest import find_pipeline

@@ -1,4 +1,4 @@
-"""`hakiri bundle`: what `databricks bundle deploy` would make of the project, and what would go wrong with it."""
+"""`hakiri bundle`: show and check the jobs that `databricks bundle deploy` would make of the project."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def render(project: ProjectOption = None, as_json: JsonOption = False) -> None:
 
 @app.command(epilog="Example: hakiri bundle check --json")
 def check(project: ProjectOption = None, as_json: JsonOption = False) -> None:
-    """Find what a deployment takes and a run would stumble over: entry points, tasks, references, times, places."""
+    """Find errors that a deployment accepts and a run fails on: entry points, tasks, references, schedules, places."""
     from hakiri.bundle.check import check as check_bundle
     from hakiri.cli.output import say, say_error, say_json
     from hakiri.errors import as_json as facts

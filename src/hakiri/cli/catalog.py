@@ -1,4 +1,4 @@
-"""`hakiri catalog`: the catalog itself, and how to have it again after it was lost."""
+"""`hakiri catalog`: rebuild a catalog that was lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hakiri doctor`: one line for each thing it looked at, as it is looked at."""
+"""`hakiri doctor`: check everything a run needs, and print one line for each check."""
 
 from __future__ import annotations
 

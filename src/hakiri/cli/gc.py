@@ -1,4 +1,4 @@
-"""`hakiri gc`: leftovers of attempts that did not win are removed, once they are old."""
+"""`hakiri gc`: remove old files of unsuccessful attempts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Whatever happens behind it, the door prints one clear report and leaves the right exit code.
+"""Run a command line: print one clear report of any error, and return the exit code.
 
-0 done, 1 a person has to do something, 2 bad arguments, 3 retries are spent, 4 our bug.
+0 done, 1 a person has to do something, 2 bad arguments, 3 try again later, 4 a bug in Hakiri.
 """
 
 from __future__ import annotations
@@ -59,5 +59,5 @@ def _as_bug(unforeseen: Exception) -> HakiriError:
 
 
 def _close_output() -> None:
-    """The reader of our output has gone; let the interpreter's last flush go nowhere."""
+    """Send the interpreter's last flush nowhere: whoever read our output has closed it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

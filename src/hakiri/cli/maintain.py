@@ -1,4 +1,4 @@
-"""`hakiri maintain`: tables and catalog are tended, and each table's line says what was done for it."""
+"""`hakiri maintain`: maintain tables and catalog, and print what was done for each table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hakiri.wiring import maintain_tables, workplace
 
 
 def tend_tables(names: list[str], project: Path | None, *, retention: str, is_rehearsal: bool, as_json: bool) -> int:
-    """Tend them, tell what was done, and return the exit code."""
+    """Maintain the tables, print what was done, and return the exit code."""
     kept_for = parse_upkeep(retention)
     settings = from_environment(project=project)
     found = workplace(settings).read()

@@ -1,4 +1,4 @@
-"""Options that several commands share are spelt once."""
+"""Define the options that several commands share."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ ProjectOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show Spark's own log as well.")]
 FullRefreshOption = Annotated[
-    bool, typer.Option("--full-refresh", help="Read every table anew; it then takes the place of what has landed.")
+    bool, typer.Option("--full-refresh", help="Read every table again, and replace what has landed.")
 ]
-RetryFailedOption = Annotated[bool, typer.Option("--retry-failed", help="Try chunks again that have failed for good.")]
+RetryFailedOption = Annotated[bool, typer.Option("--retry-failed", help="Retry chunks that have failed for good.")]
 NamesArgument = Annotated[
     list[str] | None, typer.Argument(metavar="ID", help="Pipelines; all of them by default.", show_default=False)
 ]

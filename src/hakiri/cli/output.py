@@ -1,4 +1,4 @@
-"""Output is text for people, coloured only on a terminal, or JSON for programs."""
+"""Print text for people, coloured only on a terminal, or JSON for programs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def say_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def table_of(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Rows under heads."""
+    """Make a table of rows under heads."""
     from rich import box
     from rich.table import Table
 
@@ -47,14 +47,14 @@ def table_of(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 
 
 def plain(text: str) -> str:
-    """Text that holds no markup and no secret, whatever is in it."""
+    """Escape markup and mask secrets in a text."""
     from rich.markup import escape
 
     return escape(mask(text))  # masked first: markup may spell a secret otherwise
 
 
 def console() -> Console:
-    """The terminal, or the pipe, that this process writes to."""
+    """Return the terminal, or the pipe, that this process writes to."""
     from rich.console import Console
 
     return Console(soft_wrap=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)

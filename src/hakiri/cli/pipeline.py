@@ -17,7 +17,7 @@ app = typer.Typer(no_args_is_help=True, help="The pipelines of a project: list, 
 
 
 def complete_id(incomplete: str) -> list[str]:
-    """The pipelines whose id starts like this, for the shell."""
+    """Complete a pipeline's id, for the shell."""
     from hakiri.errors import HakiriError
 
     try:
@@ -37,7 +37,7 @@ SetOption = Annotated[
 
 @app.command("list", epilog="Example: hakiri pipeline list --json")
 def list_pipelines(project: ProjectOption = None, as_json: JsonOption = False) -> None:
-    """Show what there is."""
+    """List the pipelines, with the line each is declared on."""
     from dataclasses import asdict
 
     from hakiri.cli.output import say, say_json, say_table
@@ -118,7 +118,7 @@ def edit(
     from hakiri.run.manifest import edit_pipeline
 
     if not (sets or unsets):
-        raise typer.BadParameter("say what to change with --set KEY=VALUE or --unset KEY")
+        raise typer.BadParameter("name what to change with --set KEY=VALUE or --unset KEY")
     _tell(edit_pipeline(_workplace(project), name, sets=sets or [], unsets=unsets or []), as_json=as_json)
 
 
@@ -142,7 +142,7 @@ def adopt(
     project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a renamed pipeline go on where it stopped under its old id: no row is landed again."""
+    """Continue a renamed pipeline where it stopped under its old id: no row is landed again."""
     from dataclasses import asdict
 
     from hakiri.cli.output import plain, say, say_json

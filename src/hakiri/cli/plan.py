@@ -1,17 +1,14 @@
-"""`hakiri plan`: what there is to do."""
+"""`hakiri plan`: show what a run would do."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_error, say_json
 from hakiri.errors import as_json as facts
-from hakiri.run.manifest import choose_pipelines
-from hakiri.run.plan import plan_pipelines, show_document, show_lines, write_sealed
-from hakiri.run.views import change_views, gather_views
+from hakiri.run.plan import show_document, show_lines, write_sealed
 from hakiri.settings import from_environment
-from hakiri.wiring import connector, existing_catalog, place, transforms, view_shelf, watermarks, workplace
+from hakiri.wiring import plan_project, workplace
 
 EXIT_UNPLANNED = 1
 
@@ -20,21 +17,7 @@ def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Pat
     """Show the plan and return the exit code."""
     settings = from_environment(project=project)
     found = workplace(settings).read()
-    specs = choose_pipelines(found, names)
-    with existing_catalog(settings, found) as catalog:
-        views = gather_views(found, catalog)
-        planned = plan_pipelines(
-            specs,
-            partial(connector, settings, found),
-            catalog,
-            project=found.spec.project.name,
-            place=partial(place, found),
-            transforms=partial(transforms, settings, found),
-            watermark=watermarks(settings, found),
-            is_full_refresh=is_full_refresh,
-            views=views,
-            changes=change_views(views, view_shelf(settings, found)),
-        )
+    planned = plan_project(settings, found, names, is_full_refresh=is_full_refresh)
     if as_json:
         problems = [{"pipeline": pipeline, **facts(error)} for pipeline, error in planned.errors]
         say_json({**show_document(planned), "errors": problems})

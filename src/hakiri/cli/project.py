@@ -1,4 +1,4 @@
-"""The commands that look at a project as a whole."""
+"""`hakiri check`, `init` and `schema export`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def init_folder(folder: Path) -> None:
     settings = from_environment()
     for path in init_project((settings.cwd / folder).absolute(), shown_from=settings.cwd):
         say(f"  wrote {plain(path)}")
-    say(f"[green]ok[/green]: now [bold]cd {plain(str(folder))}[/bold] and [bold]hakiri check[/bold]")
+    into = plain(str(folder))
+    say(f"[green]ok[/green]: now [bold]cd {into}[/bold] and [bold]hakiri[/bold], which says what to do next")
 
 
 def export_schemas(project: Path | None, folder: Path | None, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`hakiri schema log`, `diff` and `accept`: how schemas came to be, and what a person decides about them."""
+"""`hakiri schema log`, `diff` and `accept`: show how schemas changed, and accept changes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _differing(
     shows_values: bool = False,
     see_to: Callable[[Any, list[Differing]], list[Differing]] = lambda _catalog, found: found,
 ) -> list[Differing]:
-    """How source and tables differ, or what was seen to of it while the catalog was open."""
+    """Compare source and tables, and call `see_to` with the differences while the catalog is open."""
     settings = from_environment(project=project)
     found = workplace(settings).read()
     spec = find_pipeline(found, pipeline).spec
@@ -102,8 +102,8 @@ def _row(logged: Logged) -> list[str]:
 
 
 def who() -> str:
-    """Whoever runs this process."""
+    """Return the name of the user who runs this process."""
     try:
         return getuser()
     except (KeyError, OSError):  # a process whose user has no name
-        return "somebody"
+        return "unknown user"

@@ -1,4 +1,4 @@
-"""`hakiri sql`: landed tables asked in SQL, answered as a table, as JSON or as CSV."""
+"""`hakiri sql`: query landed tables, and print a table, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from hakiri.cli.output import plain, say, say_json, say_table
 from hakiri.errors import mask
 from hakiri.model.query_result import QueryResult, Value
-from hakiri.run.query import query
 from hakiri.settings import from_environment
-from hakiri.wiring import ask, existing_catalog, place, target, workplace
+from hakiri.wiring import query_project, workplace
 
 SHOWN_ROWS = 100
 
@@ -25,14 +23,7 @@ def answer_sql(sql: str, project: Path | None, *, limit: int | None, as_json: bo
     found = workplace(settings).read()
     if limit is None and not (as_json or as_csv):
         limit = SHOWN_ROWS
-    answer = query(
-        sql,
-        found,
-        place=partial(place, found),
-        target=partial(target, found),
-        catalog=partial(existing_catalog, settings, found),
-        ask=partial(ask, settings, found, most_rows=None if limit is None else limit + 1),
-    )
+    answer = query_project(settings, found, sql, most_rows=None if limit is None else limit + 1)
     rows = answer.rows if limit is None else islice(answer.rows, limit)
     if as_json:
         names = _distinct(answer.columns)
@@ -76,5 +67,5 @@ def _text(value: Value, *, null: str) -> str:
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:
-    """The names as keys of one object: of two alike, the second has its place behind it."""
+    """Make the names distinct, as keys of one object: a repeated name gets its position appended."""
     return [name if name not in columns[:index] else f"{name}_{index + 1}" for index, name in enumerate(columns)]

@@ -1,11 +1,10 @@
-"""`hakiri status`: how far each pipeline is and how fast, once or again and again."""
+"""`hakiri status`: show how far each pipeline is and how fast, once or repeatedly."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from hakiri.cli.output import console, plain, say, say_error, say_json, say_table, table_of
@@ -13,22 +12,22 @@ from hakiri.cli.wording import amount, at, span
 from hakiri.errors import masked
 from hakiri.model.clock import Clock
 from hakiri.model.exit_codes import EXIT_CODES
-from hakiri.run import status as verb
 from hakiri.run.manifest import find_pipeline
+from hakiri.run.status import Status
 from hakiri.settings import from_environment
 from hakiri.wiring import clock as system_clock
-from hakiri.wiring import existing_catalog, journals, place, workplace
+from hakiri.wiring import project_status, workplace
 
 WATCH_SECONDS = 2.0
 _HEADS = ("pipeline", "phase", "done", "running", "pending", "failed", "rows", "rows/s", "eta", "latest run")
 
-Look = Callable[[], list[verb.Status]]
+Look = Callable[[], list[Status]]
 
 
 def tell_status(
     pipeline: str | None, project: Path | None, *, as_json: bool, watch: bool = False, clock: Clock | None = None
 ) -> int:
-    """Tell how far the pipelines are, and return the exit code: not 0 where one cannot go on."""
+    """Print how far the pipelines are, and return the exit code: not 0 where one cannot go on."""
     clock = clock or system_clock()
     look = _looker(pipeline, project, clock)
     if watch:
@@ -49,18 +48,16 @@ def tell_status(
 def _looker(pipeline: str | None, project: Path | None, clock: Clock) -> Look:
     settings = from_environment(project=project)
     found = workplace(settings).read()
-    chosen = [find_pipeline(found, pipeline)] if pipeline else list(found.pipelines.values())
-    specs = [one.spec for one in chosen]
+    names = (find_pipeline(found, pipeline).spec.id,) if pipeline else ()
 
-    def look() -> list[verb.Status]:
-        with existing_catalog(settings, found) as catalog:
-            return verb.status(catalog, specs, place=partial(place, found), journals=journals(found), now=clock.now())
+    def look() -> list[Status]:
+        return project_status(settings, found, names, now=clock.now())
 
     return look
 
 
 def _watch(look: Look, clock: Clock, *, as_json: bool) -> None:
-    """Look again and again, until Ctrl-C."""
+    """Repeat the look until Ctrl-C."""
     try:
         if as_json or not sys.stdout.isatty():
             _print_forever(look, clock, as_json=as_json)
@@ -89,11 +86,11 @@ def _redraw_forever(look: Look, clock: Clock) -> None:
             live.update(table_of(_HEADS, _rows(look())), refresh=True)
 
 
-def _rows(states: Sequence[verb.Status]) -> list[list[str]]:
+def _rows(states: Sequence[Status]) -> list[list[str]]:
     return [_row(state) for state in states]
 
 
-def _row(state: verb.Status) -> list[str]:
+def _row(state: Status) -> list[str]:
     counts, speed = state.progress, state.speed
     latest = f"{state.latest.status}, {state.latest.started_at:%Y-%m-%d %H:%M}" if state.latest else "-"
     numbers = (counts.done, counts.running, counts.pending + counts.waiting, counts.failed, counts.rows)
@@ -101,7 +98,7 @@ def _row(state: verb.Status) -> list[str]:
     return [state.pipeline, state.phase.value, *(f"{number:,}" for number in numbers), *pace, latest]
 
 
-def _line(state: verb.Status) -> str:
+def _line(state: Status) -> str:
     counts, speed = state.progress, state.speed
     chunks = f"{counts.done:,}/{counts.total:,} chunks, {counts.running:,} running, {counts.failed:,} failed"
     pace = f"{amount(counts.rows)} rows, {amount(speed.rows_per_sec)} rows/s, eta {span(speed.eta_seconds)}"

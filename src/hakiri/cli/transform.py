@@ -1,4 +1,4 @@
-"""`hakiri compile` and `hakiri transform`: sources become plans, and plans are tried on a few rows."""
+"""`hakiri compile` and `hakiri transform`: compile sources into plans, and try plans on a few rows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _document(trial: Trial) -> dict[str, object]:
 def tell_compiled(
     paths: list[Path], project: Path | None, *, takes_all: bool, only_checks: bool, as_json: bool
 ) -> None:
-    """Compile, and say what was written and what is missing in a manifest."""
+    """Compile, and print what was written and which plans no manifest names."""
     from dataclasses import asdict
 
     from hakiri.cli.output import plain, say, say_json

@@ -19,7 +19,7 @@ class SparkMissing(
 class JavaMissing(
     EngineError, code="HK202", help="install `hakiri[local]`, which brings a Java, or point JAVA_HOME at one"
 ):
-    """No Java that Spark can run on."""
+    """No Java was found that Spark can run on."""
 
     tried: tuple[str, ...]
 
@@ -33,7 +33,7 @@ class JarsUnavailable(
     recovery=Recovery.RETRY,
     help="run once with a network, or set HAKIRI_JARS to a folder that holds them",
 ):
-    """Delta's jars are neither in the cache nor to be had."""
+    """Delta's jars are not in the cache and cannot be downloaded."""
 
     wanted: tuple[str, ...]
     tried: tuple[str, ...]
@@ -49,7 +49,7 @@ class SessionUnreachable(
     says="no Spark session at {remote}: {reason}",
     help="check SPARK_REMOTE or `[engine] remote`, and that the server is up",
 ):
-    """No Spark Connect server, or no workspace, at the given address."""
+    """No Spark Connect server or workspace answers at the given address."""
 
     remote: str
     reason: str
@@ -58,7 +58,7 @@ class SessionUnreachable(
 class TaskLost(
     EngineError, code="HK206", recovery=Recovery.RETRY, help="it is tried again, as often as the pipeline allows"
 ):
-    """A task that ended without an answer: its worker died or ran out of memory."""
+    """A Spark task ended without a result: its worker died or ran out of memory."""
 
     reason: str
 
@@ -72,7 +72,7 @@ class TaskOutOfMemory(
     recovery=Recovery.RETRY,
     help=("it is tried again, as often as the pipeline allows; docs/run.md says what bounds a task's memory"),
 ):
-    """A task that could not get the memory it asked for. What ran beside it may have had it, so it is tried again."""
+    """A Spark task ran out of memory. It is tried again, because other tasks may have used the memory."""
 
     reason: str
 
@@ -84,9 +84,9 @@ class ScopeRefused(
     BundleError,
     code="HK878",
     says="the secret scope `{scope}` cannot be read: {reason}",
-    help=("whoever the job runs as needs READ on the scope; `databricks secrets list-acls SCOPE` shows who has it"),
+    help=("the job's user needs READ on the scope; `databricks secrets list-acls SCOPE` shows who has it"),
 ):
-    """A secret scope that is not there, or not for us."""
+    """A secret scope does not exist, or may not be read."""
 
     scope: str
     reason: str
@@ -98,7 +98,7 @@ class ScopeUnanswered(
     recovery=Recovery.RETRY,
     says="the workspace did not give a secret of the scope `{scope}`: {reason}",
 ):
-    """The workspace did not answer when it was asked for a secret."""
+    """The workspace did not answer a request for a secret."""
 
     scope: str
     reason: str

@@ -17,10 +17,10 @@ from hakiri.errors import (
 class TransformRefused(
     LocatedError,
     code="HK131",
-    says="a transform that cannot be trusted: `{node}` {reason}",
+    says="the transform is not allowed: `{node}` {reason}",
     help=("compile it again from its source with `hakiri compile`; docs/transforms.md lists what a plan may hold"),
 ):
-    """A plan that holds what no plan may hold; nothing of it has been run."""
+    """A compiled transform contains something that is not allowed. Nothing of it was run."""
 
     node: str
     reason: str
@@ -32,14 +32,14 @@ class TransformOutdated(
     says="the transform was compiled for Polars {compiled_for}, and this is {running}",
     help="run `hakiri compile --all` and review what changed",
 ):
-    """A plan for another Polars: it might mean something else to this one."""
+    """A transform was compiled for another version of Polars, and may behave differently in this one."""
 
     compiled_for: str
     running: str
 
 
 class TransformUnfit(LocatedError, code="HK133", says="the transform of `{table}` does not fit at {step}: {reason}"):
-    """A plan that cannot run on its table, found before anything was read."""
+    """A transform does not fit the columns of its table. Nothing was read yet."""
 
     table: str
     step: str
@@ -51,7 +51,7 @@ class TransformUnfit(LocatedError, code="HK133", says="the transform of `{table}
 
 
 class SourceUncompilable(LocatedError, code="HK135", says="{reason}", help="{advice}"):
-    """A transform's source that does not give a plan."""
+    """A transform's source cannot be compiled."""
 
     reason: str
     advice: str | None = None
@@ -63,7 +63,7 @@ class CompilerMissing(
     says="`{source}` is TypeScript, and the Node that compiles it is not installed",
     help="install `hakiri[typescript]`; only compiling needs it, running does not",
 ):
-    """A transform in TypeScript, and nothing that runs it."""
+    """A transform is written in TypeScript, and Node is not installed to compile it."""
 
     source: str
 
@@ -71,7 +71,7 @@ class CompilerMissing(
 class ComponentRefused(
     LocatedError, code="HK137", says="the component `{file}` cannot be used: it {reason}", help="{advice}"
 ):
-    """A file of WebAssembly that cannot be a transform; nothing of it has been run."""
+    """A WebAssembly file cannot be used as a transform. Nothing of it was run."""
 
     file: str
     reason: str
@@ -79,7 +79,7 @@ class ComponentRefused(
 
 
 class CapabilityUngranted(LocatedError, code="HK138", says="the component `{file}` {reason}", help="{advice}"):
-    """A component that asks for what it is not granted, or is granted what it does not ask for."""
+    """A component needs a permission that it does not have, or has one that it does not ask for."""
 
     file: str
     reason: str
@@ -92,7 +92,7 @@ class RuntimeMissing(
     says="`{file}` is WebAssembly, and the Wasmtime that runs it is not installed",
     help="install `hakiri[wasm]`, on the machines that read chunks too",
 ):
-    """A component among the transforms, and nothing that runs it."""
+    """A transform is a WebAssembly component, and Wasmtime is not installed."""
 
     file: str
 
@@ -104,7 +104,7 @@ class SourceUnreachable(
     says="cannot reach {connector}: {reason}",
     help="check the address in `source.config`, and that the source is up and lets this machine in",
 ):
-    """Nobody answers, or the line broke."""
+    """The source does not answer, or the connection broke."""
 
     reason: str
 
@@ -115,13 +115,13 @@ class SourceRefused(
     says="access to {subject} is refused: {reason}",
     help="check the user, the secret behind the password, the database and what the user may read",
 ):
-    """A login that fails, or a right that is missing."""
+    """The login failed, or a permission is missing."""
 
     reason: str
 
 
 class TableMissing(SourceError, code="HK403"):
-    """A table the source does not have, or does not show us."""
+    """The source has no such table, or the user may not see it."""
 
     table: str
     guess: str | None = None
@@ -135,7 +135,7 @@ class TableMissing(SourceError, code="HK403"):
 
 
 class ColumnMissing(SourceError, code="HK404", says="column `{column}` is not in `{table}`"):
-    """A column the table does not have."""
+    """The table has no such column."""
 
     table: str
     column: str
@@ -149,24 +149,26 @@ class ColumnMissing(SourceError, code="HK404", says="column `{column}` is not in
 
 
 class BadValue(SourceError, code="HK405", help="{advice}"):
-    """Something stored at the source that cannot be read at all. The value itself is never repeated."""
+    """A value at the source cannot be read. The value is never shown."""
 
     reason: str
     where: str | None = None
-    advice: str = "mend it at the source, or leave it out with `query` or `columns`"
+    advice: str = "fix it at the source, or leave it out with `query` or `columns`"
 
     def message(self) -> str:
-        return f"{self.subject()} holds what cannot be read: {self.reason}" + (f" ({self.where})" if self.where else "")
+        return f"{self.subject()} holds a value that cannot be read: {self.reason}" + (
+            f" ({self.where})" if self.where else ""
+        )
 
 
 class RateLimited(SourceError, code="HK406", recovery=Recovery.RETRY, help="set or lower `backfill.rate_budget`"):
-    """The source asks for patience."""
+    """The source asks to wait, because of its rate limit."""
 
     retry_after_seconds: float | None = None
 
     def message(self) -> str:
         wait = f" for {self.retry_after_seconds:g} s" if self.retry_after_seconds is not None else ""
-        return f"{self.subject()} asks us to wait{wait}"
+        return f"{self.subject()} asks to wait{wait}"
 
 
 class SourceTimeout(
@@ -176,13 +178,13 @@ class SourceTimeout(
     says="{subject} took too long: {reason}",
     help="give it more time in `source.config`, or make the chunks smaller",
 ):
-    """The source took longer than it was given, or a lock was in the way."""
+    """The source took too long, or a lock was held."""
 
     reason: str
 
 
 class SourceFailed(SourceError, code="HK408", recovery=Recovery.RETRY, says="reading {subject} failed: {reason}"):
-    """A failure nobody has classified: worth a few more tries."""
+    """Reading failed for a reason that the connector does not recognize. It is tried again."""
 
     reason: str = "its driver raised what no driver of its kind declares"
 
@@ -190,10 +192,10 @@ class SourceFailed(SourceError, code="HK408", recovery=Recovery.RETRY, says="rea
 class SourceMoved(
     SourceError,
     code="HK409",
-    says="{subject} has moved on since it was planned: {reason}",
+    says="{subject} has changed since it was planned: {reason}",
     help="run again: a new plan sees it as it is now",
 ):
-    """The source is no longer what was surveyed, so this chunk cannot be what was planned."""
+    """The source changed after it was planned, so the chunk cannot be read as planned."""
 
     reason: str
     is_replaced: bool = False
@@ -207,22 +209,22 @@ class SourceBehind(
     says="{subject} was surveyed at {surveyed}, and the server that answers now is at {found}",
     help=("it is read once that server has caught up; name one server, not several replicas, in `source.config`"),
 ):
-    """A server that does not show yet what the survey saw: a replica that lags."""
+    """The server that answers is a replica that has not caught up with the survey."""
 
     found: str
     surveyed: str
 
 
 class RequestWrong(
-    SourceError, code="HK410", says="{subject} cannot be asked this: {reason}", help="check the table's `query`"
+    SourceError, code="HK410", says="{subject} rejected the query: {reason}", help="check the table's `query`"
 ):
-    """A query the source does not understand."""
+    """The source rejected a query."""
 
     reason: str
 
 
 class ConnectorUnusable(SourceError, code="HK412", says="the connector `{connector}` cannot be used: {reason}"):
-    """A connector that is not installed here, or cannot be loaded."""
+    """A connector is not installed here, or cannot be loaded."""
 
     reason: str
     guess: str | None = None
@@ -240,13 +242,13 @@ class FileChanged(
     says="{file} of {subject} was changed while it was read",
     help=("write files under a name that begins with `.` or `_`, and rename them once they are whole"),
 ):
-    """A file that was written to while it was read, so that its rows may be torn. None of them is kept."""
+    """A file was written to while it was read. None of its rows are kept."""
 
     file: str
 
 
 class NoColumnFound(SourceError, code="HK414"):
-    """A file in which no column of its table is found: no header, another delimiter, or another table's file."""
+    """A file has none of its table's columns: no header, another delimiter, or another table's file."""
 
     table: str
     file: str
@@ -259,13 +261,15 @@ class NoColumnFound(SourceError, code="HK414"):
 
     def help(self) -> str:
         known = ", ".join(self.known[:SHOWN_NAMES])
-        return f"due are {known}: check `delimiter` and `header` in `source.config`, or take the file out of the folder"
+        return (
+            f"expected: {known}; check `delimiter` and `header` in `source.config`, or take the file out of the folder"
+        )
 
 
 class RowRuleBroken(
-    ExtractError, code="HK701", help='mend the rows at the source, or set them aside with `on_fail = "skip"`'
+    ExtractError, code="HK701", help='fix the rows at the source, or set them aside with `on_fail = "skip"`'
 ):
-    """Rows broke a rule whose consequence is to abort."""
+    """Rows broke a rule with `on_fail = "abort"`."""
 
     rule: str
     column: str
@@ -279,10 +283,10 @@ class RowRuleBroken(
 class RuleUnfit(
     ExtractError,
     code="HK702",
-    says="the rule `{rule}` cannot judge column `{column}` of `{table}`: {reason}",
+    says="the rule `{rule}` cannot check column `{column}` of `{table}`: {reason}",
     help="change the rule under `quality.row_level`",
 ):
-    """A rule that cannot judge its column."""
+    """A row rule cannot be applied to its column."""
 
     rule: str
     column: str
@@ -295,7 +299,7 @@ class TypeUnlandable(
     says="column `{column}` of `{table}` cannot land: {reason}",
     help="declare a type for the column, or change it in a transform",
 ):
-    """A column whose type, or whose values, no Delta table can hold unchanged."""
+    """A column has a type or values that Delta cannot store unchanged."""
 
     column: str
     reason: str
@@ -307,7 +311,7 @@ class ColumnReserved(
     says="column `{column}` of `{table}` has a name that Hakiri gives to a column of its own",
     help="rename it in the table's `query`, or leave it out with `columns`",
 ):
-    """A source column with a name that belongs to row provenance."""
+    """A source column has a name that Hakiri uses for a column of its own."""
 
     column: str
 
@@ -316,9 +320,9 @@ class TransformFailed(
     ExtractError,
     code="HK711",
     says="the transform of `{table}` failed at {step}: {reason}",
-    help="let the step bear such values (`strict=False`, `fill_null`), or filter them before it",
+    help="let the step accept such values (`strict=False`, `fill_null`), or filter them before it",
 ):
-    """Rows that a step of the transform could not take. Their values are not repeated."""
+    """A transform failed on some rows. Their values are not shown."""
 
     step: str
     reason: str
@@ -330,7 +334,7 @@ class ChunkTooLarge(
     says=("the transform of `{table}` has to see a chunk at once, and this one has over {limit_mib} MiB"),
     help=("make chunks smaller with `backfill.window`, or leave out sort, unique, group_by and window functions"),
 ):
-    """A transform that has to see a chunk's rows at once, and a chunk that is too large for that."""
+    """A transform needs all rows of a chunk at once, and the chunk is too large for that."""
 
     limit_mib: int
 
@@ -341,14 +345,14 @@ class ReferenceUnfit(
     says="the transform of `{table}` cannot join with `{reference}`: {reason}",
     help="join in a view over the landed tables",
 ):
-    """A landed table that a transform joins with, in which its rows cannot be looked up."""
+    """A transform cannot join with a landed table."""
 
     reference: str
     reason: str
 
 
 class ChangesUnfit(ExtractError, code="HK714", says="the changes of `{table}` cannot be read: {reason}"):
-    """A change feed without something that every change has to tell."""
+    """A change feed lacks something that every change needs."""
 
     reason: str
     guess: str | None = None
@@ -360,16 +364,16 @@ class ChangesUnfit(ExtractError, code="HK714", says="the changes of `{table}` ca
 
 
 class ComponentFailed(ComponentError, code="HK717", help="`hakiri transform try` shows what it does to a few rows"):
-    """It said so, it broke down, or its answer is not what it had announced."""
+    """A component returned an error, crashed, or gave another result than it declared."""
 
 
 class ComponentExceeded(
     ComponentError,
     code="HK718",
-    help="mend the component, or raise its `memory_mib`, `fuel` or `timeout` in the manifest",
+    help="fix the component, or raise its `memory_mib`, `fuel` or `timeout` in the manifest",
 ):
-    """It was stopped at one of its limits."""
+    """A component was stopped at one of its limits."""
 
 
 class ComponentUnanswered(ComponentError, code="HK719", recovery=Recovery.RETRY):
-    """It said that it failed, and a request that it had made got no answer: that may pass."""
+    """A component failed after a request of its own got no answer. It is tried again."""

@@ -8,7 +8,7 @@ from hakiri.errors import SHOWN_NAMES, HookError, LandError, QueryError, Recover
 
 
 class UnknownTable(QueryError, code="HK651", says="there is no table `{table}`"):
-    """A name that no landed table has."""
+    """No landed table has this name."""
 
     table: str
     known: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class UnknownTable(QueryError, code="HK651", says="there is no table `{table}`")
 
 
 class TableNotLanded(QueryError, code="HK657", says="`{table}` has not landed yet", help="`hakiri apply` lands it"):
-    """A table of a manifest that no run has made yet."""
+    """The table is declared, and has not landed yet."""
 
     table: str
 
@@ -33,13 +33,13 @@ class QueryRefused(
     says="this query is refused: {reason}",
     help='ask with one SELECT, like `hakiri sql "select count(*) from orders"`',
 ):
-    """SQL that is not understood, or that would do more than ask."""
+    """A query is not valid SQL, or is not a single SELECT."""
 
     reason: str
 
 
 class QueryFailed(QueryError, code="HK653", says="the query failed: {reason}"):
-    """A question that was understood and has no answer."""
+    """A valid query failed."""
 
     reason: str
 
@@ -48,9 +48,9 @@ class TableUnreadable(
     QueryError,
     code="HK654",
     says="`{table}` cannot be read without Spark: {reason}",
-    help="read it with Spark, where it is as whole as ever",
+    help="read it with Spark; the table itself is intact",
 ):
-    """A landed table that cannot be read right without Spark."""
+    """A landed table can only be read with Spark."""
 
     table: str
     reason: str
@@ -64,7 +64,7 @@ class LandingOutOfOrder(
     ),
     help=("another catalog lands here too, or this one lost its state: `hakiri catalog rebuild` reads the table's"),
 ):
-    """The table carries a landing the catalog knows nothing of; going on would lose this one (G4)."""
+    """The table has a landing that the catalog does not know; landing more would lose one of them (G4)."""
 
     number: int
     expected: int
@@ -76,11 +76,11 @@ class TableMovedBack(
     code="HK802",
     says="`{table}` should carry landing {expected} and carries {found}: {reason}",
     help=(
-        "restore the table to the version it had, or let `hakiri apply --full-refresh` read all of it "
-        "anew and put that in its place"
+        "restore the table to the version it had, or replace its content with a full read: "
+        "`hakiri apply --full-refresh`"
     ),
 ):
-    """Rows that were landed are gone, and landing more would hide it."""
+    """Landed rows are no longer in the table, and landing more would hide that."""
 
     expected: int
     found: int
@@ -93,14 +93,14 @@ class TypeUnsupported(
     says="column `{column}` of `{table}` is staged as {incoming}, which Delta does not have",
     help="cast it in a transform",
 ):
-    """A staged column of a type no Delta table can hold."""
+    """A staged column has a type that Delta does not have."""
 
     column: str
     incoming: str
 
 
 class ColumnsCollide(LandError, code="HK805", help="rename one of them in a transform"):
-    """Delta's names have no case, so two such columns would be one."""
+    """Columns differ only in case, and Delta would take them for one."""
 
     columns: tuple[str, ...]
 
@@ -109,7 +109,7 @@ class ColumnsCollide(LandError, code="HK805", help="rename one of them in a tran
 
 
 class KeyMissing(LandError, code="HK806", help="name the table's `primary_key` or its `upsert_key` in the manifest"):
-    """A load that tells rows apart by columns that were not staged, or were not named."""
+    """Rows are matched by key columns that were not staged, or no key is named."""
 
     columns: tuple[str, ...] = ()
 
@@ -122,7 +122,7 @@ class KeyMissing(LandError, code="HK806", help="name the table's `primary_key` o
 class NullKeys(
     LandError, code="HK807", help='set them aside with `load.null_keys = "quarantine"`, or choose another key'
 ):
-    """Rows that say nothing about which row they are."""
+    """Rows have no value in a key column."""
 
     columns: tuple[str, ...]
     rows: int
@@ -138,7 +138,7 @@ class StagedFileUnfit(
     says="{path}: {problem}, so nothing was landed in `{table}`",
     help="rewind the chunk, so that it is read again",
 ):
-    """A staged file that is not the one its seal describes (G3)."""
+    """A staged file is missing or is not the one that was sealed (G3)."""
 
     path: str
     problem: Literal["missing", "wrong size", "wrong row count", "not Parquet"]
@@ -150,7 +150,7 @@ class RowsUncounted(
     recovery=Recovery.REPORT,
     says="{expected} rows were staged for `{table}` and {found} were found; nothing was landed",
 ):
-    """The staged files do not hold the rows that were counted into them (G6)."""
+    """The staged files do not have as many rows as were counted (G6)."""
 
     expected: int
     found: int
@@ -160,9 +160,9 @@ class LandingTooLarge(
     LandError,
     code="HK810",
     recovery=Recovery.REPORT,
-    says="landing {number} of `{table}` needs {bytes} bytes to name its chunks, of {limit}",
+    says="landing {number} of `{table}` needs {bytes} bytes to name its chunks; the limit is {limit}",
 ):
-    """What a commit says about itself is bounded, so that every reader of the log can afford it."""
+    """A landing has more chunks than one commit can name."""
 
     number: int
     bytes: int
@@ -173,9 +173,9 @@ class TableContended(
     LandError,
     code="HK811",
     recovery=Recovery.RETRY,
-    says=("other writers of `{table}` were faster every time, so landing {number} has to be tried again"),
+    says=("other writers of `{table}` committed first each time, so landing {number} has to be tried again"),
 ):
-    """Every attempt to commit met a newer version. Nothing was landed."""
+    """Other writers committed first, each time. Nothing was landed."""
 
     number: int
 
@@ -183,7 +183,7 @@ class TableContended(
 class LandingFailed(
     LandError, code="HK812", recovery=Recovery.RETRY, says="landing {number} of `{table}` failed: {reason}"
 ):
-    """The table was read after the failure and does not carry the landing, or could not be read at all."""
+    """A landing failed: afterwards the table did not have it, or could not be read."""
 
     number: int
     reason: str
@@ -194,10 +194,10 @@ class MirrorUnfit(
     code="HK814",
     help=(
         "set them back; or remove the table and its `_tombstones`, and let `hakiri apply --full-refresh`"
-        " read all changes anew"
+        " read all changes again"
     ),
 ):
-    """A table whose rows do not tell what this kind of mirror has to know of them."""
+    """The settings of a mirror differ from those that its table was landed with."""
 
     columns: tuple[str, ...]
     """Those that it lacks, or has and should not have."""
@@ -210,10 +210,10 @@ class MirrorUnfit(
 class TombstonesLost(
     LandError,
     code="HK815",
-    says="`{tombstones}` is gone, so nobody knows any more what was deleted from `{table}`",
-    help="restore it, or let `hakiri apply --full-refresh` read all changes anew",
+    says="`{tombstones}` is gone, so it is not known what was deleted from `{table}`",
+    help="restore it, or let `hakiri apply --full-refresh` read all changes again",
 ):
-    """Rows whose deletes are forgotten could come back."""
+    """The tombstones of a mirror are gone, so deleted rows could come back."""
 
     tombstones: str
 
@@ -224,7 +224,7 @@ class BuildTaken(
     says="`{table}` is built as `{build}` first, and there is another table of that name",
     help="rename one of the two; nothing was landed",
 ):
-    """A table that nobody built for a landing stands where one is to be built. Neither was touched."""
+    """Another table has the name of a `blue_green` build. Neither table was touched."""
 
     build: str
 
@@ -235,7 +235,7 @@ class WatermarkMissing(
     says="`{column}` decides what lands in `{table}`, and is no column of it; nothing was landed",
     help="name a column that lands, and let `hakiri apply --full-refresh` bring the table to it",
 ):
-    """A column that decides what lands is missing in what is staged, or in a table that has rows."""
+    """The watermark column is missing in the staged rows, or in a table that has rows."""
 
     column: str
 
@@ -244,9 +244,11 @@ class LayoutUnfit(
     LandError,
     code="HK860",
     says="`{table}` cannot be laid out as declared: {reason}",
-    help=("change `partition_by` or `cluster_by` of the table; to partition it anew, delete it and read all again"),
+    help=(
+        "change `partition_by` or `cluster_by` of the table; to partition it differently, delete it and read all again"
+    ),
 ):
-    """A declared layout that does not go with the table, or with its columns."""
+    """A declared layout does not fit the table or its columns."""
 
     reason: str
 
@@ -257,7 +259,7 @@ class UpkeepFailed(
     recovery=Recovery.RETRY,
     says="could not {doing} `{table}`, whose rows are as they were: {reason}",
 ):
-    """A table that was not optimized or vacuumed. Its rows are as they were."""
+    """A table could not be optimized or vacuumed. Its rows are unchanged."""
 
     doing: str
     reason: str
@@ -269,13 +271,13 @@ class HookRefused(
     says="{subject} was refused: {reason}",
     help="change the hook, or what hakiri.toml allows under [hooks]; {what_follows}",
 ):
-    """A hook that asks for what it may not have. Nothing of it was done."""
+    """A hook asks for something that is not allowed. Nothing of it was done."""
 
 
 class HookFailed(
-    HookError, code="HK822", says="{subject} failed: {reason}", help="mend what the hook calls; {what_follows}"
+    HookError, code="HK822", says="{subject} failed: {reason}", help="fix what the hook calls; {what_follows}"
 ):
-    """A hook that was called, and answered that it could not."""
+    """A hook was called and failed."""
 
 
 class HookUnanswered(
@@ -283,9 +285,9 @@ class HookUnanswered(
     code="HK823",
     recovery=Recovery.RETRY,
     says="{subject} got no answer: {reason}",
-    help="see that the other side is up; {what_follows}",
+    help="check that the other side is up; {what_follows}",
 ):
-    """A hook whose other side did not answer, or asked for patience."""
+    """The other side of a hook did not answer, or asked to wait."""
 
     retry_after_seconds: float | None = None
 
@@ -296,16 +298,16 @@ class HookTimedOut(
     says="{subject} was stopped: {reason}",
     help="give it a longer `timeout`, or less to do; {what_follows}",
 ):
-    """A hook that took longer than it was given, and was stopped. What it had begun may be done."""
+    """A hook took longer than its `timeout` and was stopped. Part of its work may be done."""
 
 
 class ViewFailed(
     ViewError,
     code="HK831",
     says="the view `{view}` could not be made or dropped: {reason}",
-    help=("see that its catalog is up and that you may change views there; the next apply tries again"),
+    help=("check that its catalog is up and that you may change views there; the next apply tries again"),
 ):
-    """A view that fits, and that its catalog did not take or let go."""
+    """A valid view could not be created or dropped in its catalog."""
 
     view: str
     reason: str
@@ -317,7 +319,7 @@ class ViewUnanswerable(
     says="the view `{view}` cannot be asked without Spark: {reason}",
     help=("let a `refresh_mat_view` hook keep its rows, or write it with what is answered here (docs/views.md)"),
 ):
-    """A view that is answered by Spark and cannot be answered without it."""
+    """A view can only be queried with Spark."""
 
     view: str
     reason: str

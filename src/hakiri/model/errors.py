@@ -11,6 +11,7 @@ from hakiri.errors import (
     HakiriError,
     LandError,
     PlanError,
+    QueryError,
     Recovery,
     SourceError,
     TablePlanError,
@@ -18,13 +19,13 @@ from hakiri.errors import (
 
 
 class SessionFailed(EngineError, code="HK204", recovery=Recovery.RETRY, says="{reason}"):
-    """Spark did not start, or does not do what Hakiri needs."""
+    """Spark did not start, or cannot do what Hakiri needs."""
 
     reason: str
     log: str | None = None
 
     def help(self) -> str:
-        return f"the whole story is in {self.log}" if self.log else "run `hakiri doctor`"
+        return f"the full log is in {self.log}" if self.log else "run `hakiri doctor`"
 
 
 class SessionLost(
@@ -33,7 +34,7 @@ class SessionLost(
     recovery=Recovery.YIELD,
     says="the Spark session has ended, its JVM or its server is gone: {reason}",
 ):
-    """The session ended while it was in use. This process can do no more with it; a new one takes up its work."""
+    """The Spark session ended while it was in use. The next run goes on from there in a new one."""
 
     reason: str
 
@@ -44,14 +45,14 @@ class SessionLost(
 class WindowMismatch(
     CatalogError, code="HK309", says="{lower} and {upper} cannot be compared: one is a number, the other text"
 ):
-    """Two edges that have no order."""
+    """The two ends of a window cannot be compared."""
 
     lower: str
     upper: str
 
 
 class BadConfig(SourceError, code="HK411", says="`source.config.{key}` of {connector}: {reason}"):
-    """A key of `source.config` that is missing, unknown or wrong."""
+    """A key of `source.config` is missing, unknown or wrong."""
 
     key: str
     reason: str
@@ -65,9 +66,9 @@ class NotWritable(
     ContextError,
     code="HK501",
     says="cannot write to {folder}: {reason}",
-    help="make room or give rights there, or choose another place",
+    help="free space or grant write access there, or choose another folder",
 ):
-    """A place that cannot take what should be written there."""
+    """A folder or a store cannot be written to."""
 
     folder: str
     reason: str
@@ -79,22 +80,22 @@ class NoLocalCatalog(
     says="a {backend} catalog on a path needs a folder of this machine, and {path} is none",
     help="set `path` under `[catalog]`, or use the postgres backend",
 ):
-    """A catalog that would have to live on an object store, where its backend cannot."""
+    """The catalog's backend needs a folder of this machine, and the context is on an object store."""
 
     path: str
     backend: str
 
 
 class SchemaDrift(
-    TablePlanError, code="HK609", help='mend the source, or let the table follow it with `schema = "evolve"`'
+    TablePlanError, code="HK609", help='fix the source, or let the table follow it with `schema = "evolve"`'
 ):
-    """A source whose schema has moved, under a pipeline that allows no such thing."""
+    """The source's schema changed, and the pipeline's schema policy is strict."""
 
     changes: tuple[str, ...]
 
     def message(self) -> str:
         shown = ", ".join(self.changes[:SHOWN_NAMES])
-        return f"the schema of {self.subject()} has drifted, and its pipeline is strict: {shown}; nothing was written"
+        return f"the schema of {self.subject()} has changed, and its pipeline is strict: {shown}; nothing was written"
 
 
 class RenameUnfit(
@@ -103,7 +104,7 @@ class RenameUnfit(
     says="`{before}` of `{table}` cannot become `{after}`: {reason}",
     help="take `{after}` out of `renamed`, or make it one column in a transform",
 ):
-    """A manifest that says a column has another name now, and a table or a source that cannot follow."""
+    """A column cannot be renamed as the manifest declares."""
 
     pipeline: str
     table: str
@@ -119,7 +120,7 @@ class SchemaIncompatible(
         "cast it to {stored} in a transform, or accept the new type: `hakiri schema accept {pipeline} --table {table}`"
     ),
 ):
-    """A column whose staged values do not fit the type the table stores."""
+    """Staged values do not fit the type that the table stores."""
 
     pipeline: str
     column: str
@@ -132,8 +133,16 @@ class SchemaIncompatible(
         return f"column `{self.column}` of `{self.table}` is {self.stored} and cannot take {self.incoming}{shown}"
 
 
+class CodeNotFound(
+    QueryError, code="HK659", says="there is no error with the code `{asked}`", help="`hakiri errors` lists all codes"
+):
+    """No error has this code."""
+
+    asked: str
+
+
 class Bug(HakiriError, code="HK900", recovery=Recovery.REPORT, says="internal error: {kind}: {detail}"):
-    """A failure nobody foresaw: the traceback is in the log, the terminal gets one line."""
+    """An unexpected failure inside Hakiri. The traceback is in the log."""
 
     kind: str
     detail: str

@@ -6,18 +6,18 @@ from hakiri.errors import SHOWN_NAMES, PlanError, TablePlanError
 
 
 class PlanMoved(PlanError, code="HK601", help="look at a new plan: `hakiri plan --out plan.json`"):
-    """A sealed plan is carried out as it was seen, or not at all."""
+    """Something changed after the plan was sealed, so nothing was applied."""
 
     moved: tuple[str, ...]
 
     def message(self) -> str:
         shown = ", ".join(self.moved[:SHOWN_NAMES])
         hidden = len(self.moved) - SHOWN_NAMES
-        return f"moved since the plan was sealed: {shown}" + (f" and {hidden} more" if hidden > 0 else "")
+        return f"changed since the plan was sealed: {shown}" + (f" and {hidden} more" if hidden > 0 else "")
 
 
 class CursorColumnMissing(TablePlanError, code="HK602", says="the cursor `{column}` is no column of {subject}"):
-    """The column that should tell what is new is not there."""
+    """The cursor column does not exist."""
 
     column: str
     known: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class UnfitForCursor(
     says="`{knob}` is {meaning}, but the cursor `{column}` of {subject} is {type}",
     help="leave `{knob}` out, or choose a cursor it fits",
 ):
-    """A setting that cannot be measured along the cursor."""
+    """A setting does not fit the type of the cursor."""
 
     knob: str
     meaning: str
@@ -46,7 +46,7 @@ class UnfitForCursor(
 class NoWindowForCursor(
     UnfitForCursor, code="HK603", help="leave `backfill.window` out: the table is then cut by size"
 ):
-    """A window of time over a cursor that is no time."""
+    """`backfill.window` is a span of time, and the cursor is not a time."""
 
     knob: str = "backfill.window"
     meaning: str = "a length of time"
@@ -58,7 +58,7 @@ class WindowTooSmall(
     says="a window of {window} cuts {subject} into {chunks} chunks; the most is {most}",
     help="widen `backfill.window`, raise `backfill.start_from`, or leave the window out",
 ):
-    """A window that would cut the table into dust."""
+    """`backfill.window` would cut the table into too many chunks."""
 
     window: str
     chunks: int
@@ -71,7 +71,7 @@ class CursorUnreadable(
     says="the stored cursor of {subject} {reason}",
     help="read the table again from its beginning: `hakiri apply {pipeline} --full-refresh`",
 ):
-    """A stored cursor that cannot be read from; starting there would lose or repeat rows."""
+    """The stored cursor cannot be used; reading from it would lose or repeat rows."""
 
     reason: str
 
@@ -79,7 +79,7 @@ class CursorUnreadable(
 class CursorColumnChanged(
     TablePlanError, code="HK613", says="{subject} was read up to `{before}` = {value}, and its cursor is `{after}` now"
 ):
-    """A stored cursor of another column: read from there by the new one, rows would be lost."""
+    """The manifest names another cursor column than the stored cursor; rows would be lost."""
 
     before: str
     after: str
@@ -96,7 +96,7 @@ class CursorUnordered(
     says="`{column}` cannot be the cursor of {subject}: {reason}",
     help=("declare its type in `columns` (`decimal(38,9)` for a numeric), cast it in a `query`, or name another"),
 ):
-    """A cursor whose values sort otherwise at the source than in the table: newer rows would be taken for older."""
+    """The cursor sorts differently at the source than in the table, so new rows would be missed."""
 
     column: str
     reason: str
@@ -108,7 +108,7 @@ class PlanUnreadable(
     says="this is not a sealed plan: {reason}",
     help="seal one with `hakiri plan --out plan.json`",
 ):
-    """A file that is no sealed plan, or no longer the one that was sealed."""
+    """A file is not a sealed plan, or was changed after it was sealed."""
 
     reason: str
 
@@ -118,11 +118,11 @@ class KeyChanged(
     code="HK610",
     says="{subject} has landed by the key {before}, and its key is now {after}",
     help=(
-        "name the old key in the manifest, or read the table anew under the new one: `hakiri apply "
+        "name the old key in the manifest, or read the table again under the new one: `hakiri apply "
         "{pipeline} --full-refresh`"
     ),
 ):
-    """A source whose rows are told apart by other columns than those of the table."""
+    """The table's key differs from the one that it was landed with."""
 
     before: str
     after: str
@@ -134,7 +134,7 @@ class KeyNeeded(
     says="{subject} lands by `upsert`, and neither its source nor the manifest names a key",
     help="name the table's `primary_key`, or `load.upsert_key`, or choose another load mode",
 ):
-    """An upsert of a table that has no key."""
+    """A table lands by `upsert` and has no key."""
 
 
 class TransformChanged(
@@ -146,7 +146,7 @@ class TransformChanged(
         '"upsert"`, which needs a key, a changed transform holds from here on'
     ),
 ):
-    """Another transform than landed rows went through, where a read has to know them again by their content."""
+    """The transform changed, and landed rows are recognized by their content, so they would land again."""
 
 
 class VersionsLanded(
@@ -166,7 +166,7 @@ class WatermarkUnfit(
     says="`{column}` cannot be the watermark of {subject}: {reason}",
     help=("name a time, a date, a number or a text that lands as it is read, or choose another load mode"),
 ):
-    """A column whose greatest value in the table does not say what the source has beyond it."""
+    """A column cannot be used as a watermark."""
 
     column: str
     reason: str

@@ -108,12 +108,13 @@ def _lacking(lacking: Lacking, *, is_overlap_only: bool) -> str:
 def _chunks(chunks: tuple[PlannedChunk, ...]) -> Iterator[str]:
     for planned in chunks[:MAX_CHUNKS]:
         rows = "rows not known" if planned.rows is None else f"about {_number(planned.rows, 'row')}"
-        yield f"      {planned.chunk.key.chunk}  {_part(planned.chunk)}, {rows}"
+        yield f"      {planned.chunk.key.chunk}  {describe_reading(planned.chunk)}, {rows}"
     if len(chunks) > MAX_CHUNKS:
         yield f"      ... and {len(chunks) - MAX_CHUNKS:,} more"
 
 
-def _part(chunk: Chunk) -> str:
+def describe_reading(chunk: Chunk) -> str:
+    """Say which part of the source a chunk reads: a file, or a window of the cursor."""
     span = from_json(chunk.predicate).span
     return span.path if isinstance(span, OneFile) else _stretch(chunk.window)
 

@@ -27,7 +27,7 @@ class AdoptionUnfit(
     says="pipeline `{pipeline}` cannot adopt the tables of `{old}`: {reason}; nothing was changed",
     help="{advice}",
 ):
-    """A pipeline that cannot take over the tables of another."""
+    """A pipeline cannot take over the tables of another."""
 
     pipeline: str
     old: str
@@ -41,7 +41,7 @@ class LastRunFailed(
     says="the last run of `{pipeline}` failed: {reason}",
     help="`hakiri journal {run}` tells what happened; `hakiri apply {pipeline}` tries again",
 ):
-    """A pipeline whose last run did not succeed, as `doctor` reports it."""
+    """The last run of a pipeline did not succeed, as `hakiri doctor` reports it."""
 
     pipeline: str
     run: str
@@ -54,14 +54,14 @@ class TableBare(
     says=("the table `{table}` of pipeline `{pipeline}` has no columns at its source; nothing was read"),
     help="give it a column, or take it out of the pipeline's `tables`",
 ):
-    """A table that its source has without a column: its rows hold nothing that could land."""
+    """A source table has no columns, so there is nothing to land."""
 
     pipeline: str
     table: str
 
 
 class TransformStale(LocatedError, code="HK134", says="the compiled transform is stale: {reason}"):
-    """A plan that somebody edited, or whose source somebody did."""
+    """A compiled transform no longer matches its source."""
 
     reason: str
     source: str | None = None
@@ -85,7 +85,7 @@ class CatalogBehind(
     says="`{table}` of `{pipeline}` carries landing {found}, and the catalog knows of {known}",
     help="if the catalog was lost, `hakiri catalog rebuild` writes it again from the tables",
 ):
-    """A table carries landings that the catalog does not know: the catalog was lost, or is another one."""
+    """A table has landings that the catalog does not know: the catalog was lost, or is another one."""
 
     pipeline: str
     table: str
@@ -94,7 +94,7 @@ class CatalogBehind(
 
 
 class CatalogDisagrees(CatalogError, code="HK320", says="`{table}` of `{pipeline}`: {reason}"):
-    """The catalog has something else for a table than the table's own log."""
+    """The catalog and a table's Delta log disagree."""
 
     pipeline: str
     table: str
@@ -113,7 +113,7 @@ class SourceRestless(
     recovery=Recovery.RETRY,
     help=("apply again while they are left alone, or write them under another name and rename them once"),
 ):
-    """Whatever a run planned to read of a table had changed before it could be read, as often as one run looks."""
+    """Files changed each time before they could be read, as often as one run tries."""
 
     tables: tuple[str, ...]
 
@@ -125,10 +125,10 @@ class SourceRestless(
 class RetentionUnfit(
     ContextError,
     code="HK503",
-    says="`{retention}` is no retention: {reason}",
+    says="`{retention}` is not a valid retention: {reason}",
     help="keep leftovers for some days, as `--retention 7d` does",
 ):
-    """A retention that is none, or so short that a sweep would meet attempts that are being written."""
+    """A retention is not a span of time, or is so short that files still being written could be removed."""
 
     retention: str
     reason: str
@@ -142,7 +142,7 @@ class TableOwned(
         "second time; nothing was read"
     ),
 ):
-    """A table that carries the landings of another pipeline: its rows would land a second time."""
+    """A table belongs to another pipeline, so its rows would land a second time."""
 
     pipeline: str
     table: str
@@ -166,9 +166,9 @@ class RewindUnfit(
     PlanError,
     code="HK616",
     says="`{asked}` cannot be rewound: {reason}",
-    help=("give a window of the cursor and a `--reason`; `hakiri apply --full-refresh` reads whole tables anew"),
+    help=("give a window of the cursor and a `--reason`; `hakiri apply --full-refresh` reads whole tables again"),
 ):
-    """A rewind that would bring nothing, or that nobody could make sense of later. Nothing was changed."""
+    """A rewind is not possible as requested. Nothing was changed."""
 
     asked: str
     reason: str
@@ -177,7 +177,7 @@ class RewindUnfit(
 class NotAcceptable(
     TablePlanError, code="HK611", help="cast it to {before} in a transform, or land it under another name"
 ):
-    """A change of type that cannot be accepted, because the column could not become text."""
+    """A changed type cannot be accepted, because the column cannot become text."""
 
     column: str
     before: str
@@ -190,7 +190,7 @@ class NotAcceptable(
 
 
 class RunNotFound(QueryError, code="HK655", says="there is no journal of a run `{run}`"):
-    """A run that has no journal here."""
+    """There is no journal of this run here."""
 
     run: str
     known: tuple[str, ...] = ()
@@ -203,7 +203,7 @@ class RunNotFound(QueryError, code="HK655", says="there is no journal of a run `
 
 
 class RunAmbiguous(QueryError, code="HK656"):
-    """The beginning of several run ids."""
+    """Several runs have an id that begins like this."""
 
     run: str
     candidates: tuple[str, ...]
@@ -216,7 +216,7 @@ class RunAmbiguous(QueryError, code="HK656"):
 
 
 class ViewUnfit(ViewError, code="HK830", says="the view `{view}` does not fit: {reason}"):
-    """A view that does not go with the tables and views it reads, or that others read and could read no longer."""
+    """A view does not fit the tables and views it reads, or other views still need it."""
 
     view: str
     reason: str
@@ -233,9 +233,9 @@ class ViewsMoved(
     code="HK832",
     recovery=Recovery.RETRY,
     says="another run has changed the project's views meanwhile",
-    help="apply once more",
+    help="run `hakiri apply` again",
 ):
-    """Another run has made or dropped views since this one looked."""
+    """Another run changed views at the same time."""
 
 
 class ViewPlaceTaken(
@@ -244,14 +244,14 @@ class ViewPlaceTaken(
     says=("the view `{view}` is not made: {address} is there, and is no view that this project has made"),
     help="rename `views/{view}.sql`, or drop what is there; the next apply makes the view",
 ):
-    """A table or a view that this project has not made stands where a view is to be. It was not touched."""
+    """A table or a view that this project did not create has the name of a view. It was not touched."""
 
     view: str
     address: str
 
 
 class ChunksFailed(RunError, code="HK851"):
-    """Chunks that have used up their attempts, or cannot succeed."""
+    """Chunks failed for good: they used up their attempts, or cannot succeed."""
 
     count: int
     table: str
@@ -273,7 +273,7 @@ class TableUnlisted(
     says="the table `{table}` is no longer in the manifest of pipeline `{pipeline}`",
     help="if it is put back, `hakiri run {pipeline} --retry-failed` reads on where it was left",
 ):
-    """A chunk was planned for a table that has been taken out of the manifest since."""
+    """A chunk is planned for a table that was removed from the manifest."""
 
     table: str
 
@@ -281,9 +281,9 @@ class TableUnlisted(
 class ChunksLeft(
     RunError,
     code="HK853",
-    help=("`hakiri status {pipeline}` has the chunks; run it again once none of them is held by a worker"),
+    help=("`hakiri status {pipeline}` shows the chunks; run it again once none of them is held by a worker"),
 ):
-    """Chunks that were staged, and that nothing kept from landing but landed all the same."""
+    """Chunks were staged and did not land, although no error kept them from it."""
 
     table: str
     count: int
@@ -299,7 +299,7 @@ class RefreshWaits(
     says=("the full refresh of pipeline `{pipeline}` has not begun: chunks of an earlier round are open"),
     help="ask for it again once they have landed",
 ):
-    """A full refresh was asked for, and an earlier round is still open."""
+    """A full refresh cannot begin while chunks of an earlier round are open."""
 
 
 class WorkLeft(
@@ -308,10 +308,22 @@ class WorkLeft(
     recovery=Recovery.RETRY,
     help=("the run's journal says why each was given back; what has landed is safe, and the next run goes on"),
 ):
-    """Chunks that are still to be read, after a run has looked for more as often as one run does."""
+    """Chunks are still to be read, after as many passes as one run makes."""
 
     count: int
 
     def message(self) -> str:
         chunks = "1 chunk" if self.count == 1 else f"{self.count:,} chunks"
         return f"{chunks} of pipeline `{self.pipeline}` had to be given back again and again, and are still to be read"
+
+
+class ChunkNotFound(QueryError, code="HK658", says="`{table}` has no chunk `{chunk}`"):
+    """The plan of a table has no such chunk."""
+
+    table: str
+    chunk: str
+    known: tuple[str, ...] = ()
+
+    def help(self) -> str:
+        shown = ", ".join(self.known[:SHOWN_NAMES])
+        return f"its chunks are: {shown}" if shown else "its source has no rows to read"

@@ -54,6 +54,14 @@ class Workplace:
                 return candidate
         raise ProjectNotFound(looked_in=(str(self.project),))
 
+    def has_project(self) -> bool:
+        """Return whether there is a project here."""
+        try:
+            self.root()
+        except ProjectNotFound:
+            return False
+        return True
+
     def read(self) -> Project:
         """The whole project, checked. Raises InvalidProject with everything that is wrong."""
         return read_project(self.root(), connectors=self.connectors, shown_from=self.cwd, functions=self.functions)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError
 from hakiri.extract.connectors.port import Connector
+from hakiri.model.chunk import Chunk
 from hakiri.model.errors import NotWritable
 from hakiri.plan.document import to_document
 from hakiri.plan.errors import PlanUnreadable
-from hakiri.plan.explain import explain
+from hakiri.plan.explain import describe_reading, explain
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.fingerprint import Fingerprint, open_sealed, seal_plan
 from hakiri.plan.make import make_plan
@@ -90,6 +91,11 @@ def show_lines(planned: Planned) -> list[str]:
     """The plan as lines for a person; none where nothing could be planned."""
     has_plan = planned.facts or planned.plan.views or not planned.errors
     return explain(planned.plan) if has_plan else []
+
+
+def show_reading(chunk: Chunk) -> str:
+    """Say which part of the source a chunk reads."""
+    return describe_reading(chunk)
 
 
 def show_document(planned: Planned) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def rewind(
     and WindowMismatch, before anything is written.
     """
     if not reason.strip():
-        raise RewindUnfit(asked=spec.id, reason="nobody would know why")
+        raise RewindUnfit(asked=spec.id, reason="`--reason` is required")
     tables = [one for one in spec.tables if table in (None, one.name, spec.landed_name(one))]
     if not tables:
         raise RewindUnfit(asked=f"{spec.id}/{table}", reason="the pipeline has no such table")

@@ -6,7 +6,7 @@ from hakiri.errors import MAX_PROBLEMS, SHOWN_NAMES, LocatedError, ManifestError
 
 
 class InvalidProject(ManifestError, code="HK100"):
-    """Everything wrong with a project, reported at once."""
+    """The project's manifests have errors; all of them are reported at once."""
 
     problems: tuple[ManifestError, ...]
 
@@ -23,14 +23,14 @@ class InvalidProject(ManifestError, code="HK100"):
 
 
 class UnreadableManifest(LocatedError, code="HK101", says="{reason}", help="{advice}"):
-    """The file is not a document of its format."""
+    """A file is not valid in its format."""
 
     reason: str
     advice: str | None = None
 
 
 class WrongValue(LocatedError, code="HK102", help="{advice}"):
-    """A key whose value cannot be meant."""
+    """A key has an invalid value."""
 
     key: str
     reason: str
@@ -41,14 +41,14 @@ class WrongValue(LocatedError, code="HK102", help="{advice}"):
 
 
 class MissingKey(LocatedError, code="HK103", says="`{key}` is missing", help="{advice}"):
-    """A key that has to be there."""
+    """A required key is missing."""
 
     key: str
     advice: str | None = None
 
 
 class UnknownKey(LocatedError, code="HK104", says="unknown key `{key}`"):
-    """A key nobody reads, most often a misspelt one."""
+    """A key is unknown, most often misspelt."""
 
     key: str
     known: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class DuplicatePipeline(
     code="HK105",
     help="keep one source of truth; run `hakiri pipeline convert {pipeline} --to json` to migrate",
 ):
-    """One pipeline id with several definitions."""
+    """Several definitions share one pipeline id."""
 
     pipeline: str
     found: tuple[Place, ...]
@@ -87,7 +87,7 @@ class SecretInClear(
     says="`{key}` holds a secret in clear",
     help=("write {suggestion} and list the name under `secrets`; then change the secret, git has seen it"),
 ):
-    """A password, key or token written into a manifest. The value itself is never repeated."""
+    """A password, key or token is written in a manifest. The value is never shown."""
 
     key: str
     suggestion: str
@@ -99,7 +99,7 @@ class UndeclaredSecret(
     says="`{key}` uses the secret `{secret}`, which the pipeline does not declare",
     help='add `secrets = ["{secret}"]` to the pipeline',
 ):
-    """A secret that is used and not declared, so no reviewer would see it."""
+    """A pipeline uses a secret that it does not declare."""
 
     key: str
     secret: str
@@ -108,7 +108,7 @@ class UndeclaredSecret(
 class UnknownConnector(
     LocatedError, code="HK108", severity="warning", says="no connector `{connector}` is installed here"
 ):
-    """A connector that is not installed here."""
+    """A connector is not installed here."""
 
     connector: str
     installed: tuple[str, ...]
@@ -123,7 +123,7 @@ class UnknownConnector(
 class UnknownFunction(
     LocatedError, code="HK116", severity="warning", says="no function `{function}` is installed here"
 ):
-    """A hook's function that is not installed here."""
+    """A hook's function is not installed here."""
 
     function: str
     installed: tuple[str, ...]
@@ -139,7 +139,7 @@ class UnknownFunction(
 class ProjectNotFound(
     ManifestError, code="HK109", help="run `hakiri init DIR` to make a project, or name one with `--project DIR`"
 ):
-    """No hakiri.toml where it was looked for."""
+    """No hakiri.toml was found."""
 
     looked_in: tuple[str, ...]
 
@@ -148,7 +148,7 @@ class ProjectNotFound(
 
 
 class PipelineNotFound(ManifestError, code="HK110", says="the project has no pipeline `{pipeline}`"):
-    """An id the project does not have."""
+    """The project has no pipeline with this id."""
 
     pipeline: str
     known: tuple[str, ...]
@@ -161,7 +161,7 @@ class PipelineNotFound(ManifestError, code="HK110", says="the project has no pip
 
 
 class PipelineExists(ManifestError, code="HK111", says="`{pipeline}` is already there", help="{advice}"):
-    """A new pipeline, or a new file, whose name is taken."""
+    """A pipeline or a file with this name already exists."""
 
     pipeline: str
     place: Place
@@ -172,7 +172,7 @@ class PipelineExists(ManifestError, code="HK111", says="`{pipeline}` is already 
 
 
 class EditRefused(ManifestError, code="HK112", says="{reason}", help="{advice}"):
-    """An edit that was not made, because the project would have been invalid after it."""
+    """An edit was rejected, because the project would be invalid after it. Nothing was written."""
 
     problems: tuple[ManifestError, ...] = ()
     reason: str = "the project would be invalid after this edit, so nothing was written"
@@ -182,8 +182,8 @@ class EditRefused(ManifestError, code="HK112", says="{reason}", help="{advice}")
         return "\n\n".join([*(problem.text() for problem in self.problems[:MAX_PROBLEMS]), super().text()])
 
 
-class UnresolvedReference(ManifestError, code="HK113", says="nothing is set for {reference}"):
-    """A reference with nothing behind it on this machine."""
+class UnresolvedReference(ManifestError, code="HK113", says="{reference} has no value"):
+    """An `${env:NAME}` or `${secret:NAME}` reference has no value on this machine."""
 
     reference: str
     tried: tuple[str, ...]
@@ -199,7 +199,7 @@ class ManifestChanged(
     says="the file changed while it was being edited, so nothing was written",
     help="run the command again",
 ):
-    """A file that someone else wrote while we were about to replace it."""
+    """Another process changed a manifest while it was being edited."""
 
     place: Place
 
@@ -210,9 +210,9 @@ class ManifestChanged(
 class TableTaken(
     ManifestError,
     code="HK115",
-    help=('give one of the pipelines a name of its own for its tables: `destination = {{ namespace = "crm" }}`'),
+    help=('set another namespace for one of the pipelines: `destination = {{ namespace = "crm" }}`'),
 ):
-    """Two tables of a project that would be landed under one name."""
+    """Two tables would land under the same name."""
 
     table: str
     pipelines: tuple[str, ...]
@@ -232,7 +232,7 @@ class ViewRefused(
     says="the view `{view}`: {reason}",
     help="a view is one SELECT over landed tables and other views, in a file of the view's name",
 ):
-    """A file of the project's `views/` that is not one SELECT over its tables."""
+    """A file in `views/` is not a single SELECT over landed tables."""
 
     view: str
     reason: str
@@ -241,7 +241,7 @@ class ViewRefused(
 class ViewReadsUnknown(
     LocatedError, code="HK118", says="the view `{view}` reads `{table}`, and the project lands no table of that name"
 ):
-    """A view over a table that the project does not land."""
+    """A view reads a table that the project does not land."""
 
     view: str
     table: str
@@ -260,7 +260,7 @@ class ViewTaken(
     says="the view `{view}` has the name of {owner}",
     help="give its file another name; upper and lower case make no difference",
 ):
-    """A view under a name that something else of the project has, whatever the case."""
+    """A view has the name of a table or of another view; names ignore case."""
 
     view: str
     owner: str
@@ -280,7 +280,7 @@ class StartedByNothing(
         "beside or above the project (docs/databricks.md)"
     ),
 ):
-    """A schedule or a trigger, and no bundle whose job it would start."""
+    """A pipeline has a schedule or a trigger, and there is no bundle to start it."""
 
     key: str
     pipeline: str
@@ -292,7 +292,7 @@ class FeatureUnavailable(
     says="`{key}` is not carried out by this release: {reason}",
     help="take it out of the manifest, or wait for the release that has it (CHANGELOG.md)",
 ):
-    """A key of a manifest that is read and checked, and not carried out yet."""
+    """A manifest uses a key that this release checks but does not carry out yet."""
 
     key: str
     reason: str

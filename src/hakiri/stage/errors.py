@@ -14,16 +14,16 @@ class AttemptTaken(
     says="the attempt {folder} has already been started",
     help="a new lease brings a new attempt; `hakiri gc` removes what no attempt won",
 ):
-    """The folder is there already: attempts share nothing, so whoever wrote it keeps it."""
+    """The folder of an attempt already exists. Attempts never share a folder."""
 
 
 class SchemaDrifted(
     StageError,
     code="HK752",
-    says="column `{column}` does not go with the rows already staged in {folder}: {reason}",
+    says="column `{column}` does not fit the rows already staged in {folder}: {reason}",
     help="declare the column's type, so that every batch has the same",
 ):
-    """A batch that cannot lie in one table with the batches before it."""
+    """A batch does not fit the schema of the batches before it."""
 
     column: str
     reason: str
@@ -44,7 +44,7 @@ class StagedUnfit(
     says="the staged file {path} is not what was sealed: {problem}",
     help="its chunk is read again from the source",
 ):
-    """A staged file is not what was sealed; the chunk has to be extracted again."""
+    """A staged file is missing or was changed, so its chunk is read again."""
 
     path: str
     problem: Literal["missing", "wrong size", "wrong content", "unreadable"]
@@ -56,7 +56,7 @@ class ColumnUnholdable(
     says="column `{column}` cannot be staged in {folder}: {reason}",
     help="declare another type or another name for the column",
 ):
-    """A column that no Delta table can hold reached the stage as it was."""
+    """A column cannot be stored in a Delta table."""
 
     column: str
     reason: str
