@@ -153,7 +153,7 @@ class VersionsLanded(
     TablePlanError,
     code="HK621",
     says="{subject} has landed by `{mode}`, which keeps every version of a row, and `upsert` has one row per key",
-    help='land it anew: `hakiri apply {pipeline} --full-refresh`; or keep `load.mode = "{mode}"`',
+    help='land all rows again with `hakiri apply {pipeline} --full-refresh`, or keep `load.mode = "{mode}"`',
 ):
     """An upsert into a table that may hold several rows of one key: a MERGE would change all of them."""
 
