@@ -8,8 +8,19 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
-import pytest
+
+class Named(Protocol):
+    """As much of a test as its order is decided by."""
+
+    @property
+    def nodeid(self) -> str:
+        """The file and the name of the test."""
+
+
+T = TypeVar("T", bound=Named)
 
 SECONDS = {
     "bundle/test_emulation.py": 60,
@@ -68,20 +79,20 @@ def processes() -> int:
     return int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 
 
-def balanced(items: list[pytest.Item], among: int) -> list[pytest.Item]:
+def balanced(items: Sequence[T], among: int) -> list[T]:
     """Order the items so that each process begins with its share of the heavy files."""
-    files: dict[str, list[pytest.Item]] = defaultdict(list)
-    light: list[pytest.Item] = []
+    files: dict[str, list[T]] = defaultdict(list)
+    light: list[T] = []
     for item in items:
         name = item.nodeid.partition("::")[0].removeprefix("tests/")
         (files[name] if name in SECONDS else light).append(item)
-    shares: list[list[pytest.Item]] = [[] for _ in range(among)]
+    shares: list[list[T]] = [[] for _ in range(among)]
     loads = [0] * among
     for name in sorted(files, key=lambda name: -SECONDS[name]):
         least = loads.index(min(loads))
         shares[least] += files[name]
         loads[least] += SECONDS[name]
-    ordered: list[pytest.Item] = []
+    ordered: list[T] = []
     for index, share in enumerate(shares):
         size = (len(items) - len(ordered)) // (among - index)  # as the scheduler cuts the list
         filled = max(0, size - len(share))
