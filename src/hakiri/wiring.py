@@ -264,6 +264,7 @@ def plan_project(
             is_full_refresh=is_full_refresh,
             views=views,
             changes=change_views(views, view_shelf(settings, project)),
+            logs=log_folder(),
         )
 
 
@@ -664,6 +665,7 @@ def _say_plan(settings: Settings, project: Project, spec: PipelineSpec) -> Seen:
             place=partial(place, project),
             transforms=partial(transforms, settings, project),
             watermark=watermarks(settings, project),
+            logs=log_folder(),
         )
         return look_at_plan(planned)
 

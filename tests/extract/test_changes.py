@@ -407,8 +407,12 @@ def test_a_value_that_its_schema_does_not_fit_is_set_aside(tmp_path: Path, kind:
             ["12.50", "BOI=", "1234", "-3"],
             [Decimal("12.50"), Decimal("12.50"), UNCLEAR_DECIMAL, Decimal(-3)],
         ),
-        ("decimal(10,0)", ["1234", "12"], [Decimal(1234), Decimal(12)]),
+        ("decimal(5,0)", ["1234", "12"], [Decimal(1234), Decimal(12)]),
+        ("decimal(10,0)", ["1234", "12"], [UNCLEAR_DECIMAL, Decimal(12)]),
         ("decimal(10,0)", ["1234", "BOI="], [UNCLEAR_DECIMAL, Decimal(1250)]),
+        ("decimal(10,0)", ["1234"], [UNCLEAR_DECIMAL]),
+        ("decimal(10,0)", ["12345678", "1E+3"], [Decimal(12345678), UNCLEAR_DECIMAL]),
+        ("array<decimal(10,0)>", [["12"], ["12", "1234"]], [[Decimal(12)], UNCLEAR_DECIMAL]),
         ("decimal(10,2)", [{"scale": 2, "value": "BOI="}], [Decimal("12.50")]),
         ("binary", ["AP8=", "?"], [b"\x00\xff", "is not base64"]),
         ("bigint", [MOMENT], [MOMENT]),
@@ -428,6 +432,58 @@ def test_without_a_schema_a_value_is_read_by_its_declared_type_or_set_aside(
 
 def _is_reason(value: Any) -> bool:
     return value in (UNCLEAR_TIME, UNCLEAR_DECIMAL, "is not base64")
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+@pytest.mark.parametrize("columns", [DECLARED[:2], []])
+def test_a_position_is_a_number_whatever_else_a_file_has_in_its_place(
+    tmp_path: Path, columns: list[Any], is_wrapped: bool
+) -> None:
+    rows = [(9, {"id": 1, "body": "old"}), (10, {"id": 1, "body": "new"}), ("oops", {"id": 2, "body": "x"})]
+    lines = [envelope("c", lsn, None, row) for lsn, row in rows]  # type: ignore[arg-type]
+    sink, found = read_feed(file_of(tmp_path / "o", *(map(wrapped, lines) if is_wrapped else lines)), columns)
+    assert [(row["_hakiri_lsn"], row["body"]) for row in sink.rows] == [(9, "old"), (10, "new")]
+    ((column, reason),) = [(row["column"], row["reason"]) for row in sink.aside]
+    assert column in ("source", "source.lsn", "payload")
+    assert "int64" in reason
+    assert found.tally == Tally(read=3, staged=2, quarantined=1)
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_a_change_that_is_set_aside_is_found_by_its_file_its_line_and_its_key(tmp_path: Path, is_wrapped: bool) -> None:
+    lines = [
+        envelope("c", 1, None, {"id": 1, "body": "a"}),
+        envelope("?", 2, None, {"id": 7, "body": "b"}),
+        envelope("c", 3, None, {"id": 2, "body": "c"}),
+        envelope("d", None, {"id": 8, "body": None}, None),  # type: ignore[arg-type]
+        envelope("d", 5, None, None),
+    ]
+    path = file_of(tmp_path / "o", *(map(wrapped, lines) if is_wrapped else lines))
+    sink, _ = read_feed(path, DECLARED[:2])
+    found = {row["line"]: (row["origin"], row["key"]) for row in sink.aside}
+    assert found == {2: ("orders.jsonl", '{"id": 7}'), 4: ("orders.jsonl", '{"id": 8}'), 5: ("orders.jsonl", None)}
+    assert all("_hakiri_line" not in row["row"] for row in sink.aside)
+
+
+@pytest.mark.parametrize("name", ["_hakiri_op", "_Hakiri_Hash", "_hakiri_lsn"])
+def test_a_message_with_a_column_of_a_name_that_hakiri_uses_is_set_aside(tmp_path: Path, name: str) -> None:
+    rows = [{"id": 1, "body": "a"}, {"id": 2, "body": "b", name: 5}, {"id": 3, "body": "c"}]
+    lines = [envelope("c", lsn, None, row) for lsn, row in enumerate(rows)]
+    sink, found = read_feed(file_of(tmp_path / "o", *lines))
+    assert [(row["id"], row["_hakiri_lsn"]) for row in sink.rows] == [(1, 0), (3, 2)]
+    assert [(row["column"], row["line"]) for row in sink.aside] == [(f"after.{name}", 2)]
+    assert found.tally == Tally(read=3, staged=2, quarantined=1)
+
+
+def test_a_text_with_numbers_in_it_orders_nothing_unless_it_is_declared() -> None:
+    schema = COLUMNS.set(2, pa.field("lsn", pa.string()))
+    codes = batch((1, "a", "0009", "c"), (1, "b", "0010", "u"), (2, "c", "00000027:00000ac0", "c"), schema=schema)
+    assert len(changes(plain()(codes))) == 3
+    mixed = batch((1, "a", "9", "c"), (1, "b", "10", "u"), (2, "c", "oops", "c"), schema=schema)
+    with pytest.raises(ChangesUnfit, match="`lsn` orders them and is text with numbers in it"):
+        plain()(mixed)
+    declared = [{"name": field.name, "type": "string"} for field in schema]
+    assert len(changes(feed({"name": "orders", "columns": declared}, sequence_by="lsn")(mixed))) == 3
 
 
 def test_a_schema_outranks_nothing_that_is_declared(tmp_path: Path) -> None:

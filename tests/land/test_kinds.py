@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from hakiri.land.lander import Outcome, land
+from hakiri.model.delta_types import MAX_NESTING
 from hakiri.model.errors import SchemaIncompatible
 from hakiri.model.staged import CHUNK_COLUMN
 from hakiri.spec.load import LoadMode
@@ -69,6 +70,39 @@ def test_every_kind_of_value_is_read_back_by_both_engines(either: Workshop, spar
     # A collected timestamp is in the machine's zone, without saying so.
     assert told.pop("at").astimezone(UTC) == FULL["at"]
     assert told == {name: value for name, value in FULL.items() if name in told}
+
+
+def nested(kind: str, levels: int) -> tuple[pa.DataType, Any]:
+    """A type with so many levels of a kind, and a value of it."""
+    found, value = pa.int64(), 7
+    for _ in range(levels):
+        match kind:
+            case "struct":
+                found, value = pa.struct([("m", found)]), {"m": value}
+            case "list":
+                found, value = pa.list_(pa.field("element", found)), [value]
+            case _:
+                found, value = pa.map_(pa.string(), found), [("m", value)]
+    return found, value
+
+
+def levels_of(value: Any) -> int:
+    """How many levels lead to the number at the bottom."""
+    match value:
+        case {"m": inner} | [(_, inner)] | [inner]:
+            return 1 + levels_of(inner)
+        case _:
+            assert value == 7
+            return 0
+
+
+def test_values_of_the_deepest_nesting_are_read_back_by_both_engines(either: Workshop, spark: SparkSession) -> None:
+    deepest = {kind: nested(kind, MAX_NESTING) for kind in ("struct", "list", "map")}
+    schema = pa.schema([(kind, found) for kind, (found, _) in deepest.items()])
+    either.land(either.chunk([{kind: value for kind, (_, value) in deepest.items()}], schema=schema, cursor=None))
+    reader = Workshop(either.root, lambda: spark)
+    for (found,) in (reader.rows(*schema.names), reader.spark_rows(*schema.names)):
+        assert [levels_of(value) for value in found] == [MAX_NESTING] * 3
 
 
 def test_a_query_skips_adopted_files_and_misses_no_row(spark_workshop: Workshop) -> None:

@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.extract.errors import TypeUnlandable
-from hakiri.model.delta_types import MAX_PRECISION, children, why_not
+from hakiri.model.delta_types import MAX_NESTING, MAX_PRECISION, children, nesting, why_not
 
 
 def to_landing(batch: pa.RecordBatch, *, table: str) -> pa.RecordBatch:
@@ -48,6 +48,8 @@ def landing_schema(schema: pa.Schema, *, table: str) -> pa.Schema:
 
 def landing_type(kind: pa.DataType) -> pa.DataType:
     """What a column of this type lands as; ValueError with the reason where there is no such type."""
+    if nesting(kind) > MAX_NESTING:
+        raise ValueError(f"it is nested more than {MAX_NESTING} levels deep")
     if why_not(kind) is None:
         return kind
     for is_kind, lands_as in _TABLE:

@@ -7,8 +7,9 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from hakiri.extract.errors import ColumnReserved
+from hakiri.extract.errors import ColumnReserved, TypeUnlandable
 from hakiri.extract.hash import row_hashes
+from hakiri.model.column_names import printed, why_unnameable
 from hakiri.model.staged import PROVENANCE
 
 _INSTANT = pa.timestamp("us", tz="UTC")
@@ -28,8 +29,11 @@ class Provenance:
 def with_provenance(batch: pa.RecordBatch, provenance: Provenance, *, table: str) -> pa.RecordBatch:
     """The rows with the four columns of `model.staged.PROVENANCE` after their own.
 
-    ColumnReserved when the rows have a column of such a name.
+    ColumnReserved when the rows have a column of such a name, TypeUnlandable when no table can have one of their names.
     """
+    for field in batch.schema:
+        if reason := why_unnameable([field]):
+            raise TypeUnlandable(table=table, column=printed(field.name), reason=reason)
     taken = {name.casefold(): name for name in batch.schema.names}
     for name in PROVENANCE:
         if name in taken:

@@ -8,6 +8,13 @@ import pyarrow as pa
 from pyarrow import types
 
 MAX_PRECISION = 38
+MAX_NESTING = 25
+"""Structs, lists and maps within each other. Arrow reads back some 30 levels of maps, delta-rs some 40 of structs."""
+
+
+def nesting(kind: pa.DataType) -> int:
+    """How many structs, lists and maps are within each other, the type itself included."""
+    return 1 + max((nesting(part.type) for part in _parts(kind)), default=0) if types.is_nested(kind) else 0
 
 
 def why_not(kind: pa.DataType) -> str | None:
@@ -49,5 +56,8 @@ def _why_not_nested(kind: pa.DataType) -> str | None:
         return f"Delta has no {kind}"
     if types.is_struct(kind) and not kind.num_fields:
         return "Delta has no struct without members"
-    parts = [kind.key_field, kind.item_field] if types.is_map(kind) else children(kind)
-    return next((reason for part in parts if (reason := why_not(part.type))), None)
+    return next((reason for part in _parts(kind) if (reason := why_not(part.type))), None)
+
+
+def _parts(kind: pa.DataType) -> Iterator[pa.Field]:
+    return iter([kind.key_field, kind.item_field]) if types.is_map(kind) else children(kind)

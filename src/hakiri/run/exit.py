@@ -29,13 +29,16 @@ def exit_code(results: Sequence[RunResult], also: Sequence[HakiriError] = ()) ->
     return next((EXIT_CODES[recovery] for recovery in _MOST_SERIOUS if recovery in needs), unexplained)
 
 
-def as_bug(unforeseen: Exception, folder: Path) -> Bug:
-    """Turn an unexpected exception into an error, with its traceback in a file of the folder."""
+def as_bug(unforeseen: Exception, folder: Path | None) -> Bug:
+    """Turn an unexpected exception into an error, with its traceback added to a file of the folder, if there is one."""
+    kind, detail = type(unforeseen).__name__, str(unforeseen)
+    if folder is None:
+        return Bug(kind=kind, detail=detail)
     log = folder / f"bug-{os.getpid()}.log"
-    shown: str | None = str(log)
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_text(mask("".join(traceback.format_exception(unforeseen))), encoding="utf-8")
+        with log.open("a", encoding="utf-8") as file:
+            file.write(mask("".join(traceback.format_exception(unforeseen))))
     except OSError:
-        shown = None
-    return Bug(kind=type(unforeseen).__name__, detail=str(unforeseen), log=shown)
+        return Bug(kind=kind, detail=detail)
+    return Bug(kind=kind, detail=detail, log=str(log))

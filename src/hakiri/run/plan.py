@@ -21,6 +21,7 @@ from hakiri.plan.make import make_plan
 from hakiri.plan.plan import Plan
 from hakiri.plan.views import ViewChange, ViewFacts
 from hakiri.run.check_tables import require_tables_intact
+from hakiri.run.exit import as_bug
 from hakiri.run.facts import Watermarks, gather_facts
 from hakiri.run.owner import require_owner
 from hakiri.run.services import TablePlace
@@ -54,6 +55,7 @@ def plan_pipelines(
     is_full_refresh: bool = False,
     views: ViewFacts | None = None,
     changes: tuple[ViewChange, ...] = (),
+    logs: Path | None = None,
 ) -> Planned:
     """What there is to do for these pipelines. One that cannot be planned keeps none of the others from it.
 
@@ -81,6 +83,8 @@ def plan_pipelines(
             make_plan([found])
         except HakiriError as error:
             errors.append((spec.id, error))
+        except Exception as unforeseen:  # noqa: BLE001 a bug that one pipeline meets is that pipeline's error
+            errors.append((spec.id, as_bug(unforeseen, logs)))
         else:
             facts.append(found)
     plan = replace(make_plan(facts), views=changes)

@@ -346,14 +346,19 @@ TOO_LONG = "has a number of more than 4300 digits, or too large an exponent"
         (b'{"a": 1.5}', "is not a whole number"),
         (b'{"a": 9223372036854775808}', "is too large for int64"),
         (b'{"a": ' + b"1" * 2_000 + b"}", "is longer than a line may be"),
-        (b"[" * 500 + b"]" * 500, "is nested more than 100 levels deep"),
-        (b'{"a": ' + b"[" * 100 + b"]" * 100 + b"}", "is nested more than 100 levels deep"),
+        (b"[" * 500 + b"]" * 500, "is nested more than 25 levels deep"),
+        (b'{"a": ' + b"[" * 25 + b"]" * 25 + b"}", "is nested more than 25 levels deep"),
+        (b'{"a": ' * 26 + b"1" + b"}" * 26, "is nested more than 25 levels deep"),
         (b'{"a": 1e999999999}', "is too large for int64"),
         (b'{"a": 1e9999999999999999999999}', TOO_LONG),
         (b'{"a": 1e1000}', "is too large for int64"),
         (b'{"a": 1e-999999999}', "is not a whole number"),
         (b'{"a": ' + b"1" * 1_000 + b"}", "is too large for int64"),
         (b'{"a": 1, "\\ud800": 2}', "names a key that is not UTF-8"),
+        (b'{"a": 1, "b\\u0000": 2}', "names a key that has a NUL in it"),
+        (b'{"a": 1, "b": [{"\\u0000": 2}]}', "names a key that has a NUL in it"),
+        (b'{"a": 1, "": 2}', "names a key that is empty"),
+        (b'{"a": 1, "b": {"": 2}}', "names a key that is empty"),
     ],
 )
 def test_a_bad_json_line_is_quarantined_and_its_neighbours_are_not(tmp_path: Path, line: bytes, reason: str) -> None:
@@ -362,6 +367,62 @@ def test_a_bad_json_line_is_quarantined_and_its_neighbours_are_not(tmp_path: Pat
     _, rows, faults = read(connector, Column("a", "bigint"))
     assert [row["a"] for row in rows] == [1, 2]
     assert [(line, reason) for line, reason, _ in faults] == [(3, reason)]
+
+
+SPELLED = "names the key `{}`, which differs in case alone from the column `{}`"
+
+
+@pytest.mark.parametrize("batch_rows", [1, 50_000])
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"a": 3, "S": 1}', SPELLED.format("S", "s")),
+        (b'{"a": 3, "s": {"X": 1}}', SPELLED.format("X", "x")),
+        (b'{"a": 3, "l": [{"y": 1}, {"Y": 1}]}', SPELLED.format("Y", "y")),
+        (b'{"a": 3, "new": 1, "New": 1}', SPELLED.format("New", "new")),
+        (b'{"a": 3, "_hakiri_run_id": 1}', "names the key `_hakiri_run_id`, which is a column that Hakiri adds"),
+        (b'{"a": 3, "_Hakiri_Op": 1}', "names the key `_Hakiri_Op`, which is a column that Hakiri adds"),
+    ],
+)
+@pytest.mark.parametrize("names", [("t.jsonl",), ("t/1.jsonl", "t/2.jsonl")])
+def test_a_json_line_with_a_key_that_is_no_column_of_its_own_is_quarantined(
+    tmp_path: Path, line: bytes, reason: str, batch_rows: int, names: tuple[str, ...]
+) -> None:
+    first, last = b'{"a": 1, "s": {"x": 1}, "text": "A"}\n', b'\n{"a": 2, "text": {"A": 1, "a": 2}}\n'
+    parts = [first + line + last] if len(names) == 1 else [first, line + last]
+    connector = folder(tmp_path, dict(zip(names, parts, strict=True)), batch_rows=batch_rows)
+    _, rows, faults = read(connector)
+    assert [row["a"] for row in rows] == [1, 2]
+    assert faults == [(2 if len(names) == 1 else 1, reason, None)]
+
+
+@pytest.mark.parametrize(
+    ("header", "why"),
+    [
+        ("a,b\0", "the name `b\\\\0` has a NUL in it"),
+        ("a,b,A", "`a` and `A` differ in case alone"),
+        ("a,_hakiri_hash", "`_hakiri_hash` is a column that Hakiri adds"),
+    ],
+)
+def test_a_name_that_no_column_can_have_fails_its_file_by_name(tmp_path: Path, header: str, why: str) -> None:
+    names = header.split(",")
+    parquet.write_table(pa.table({name: [1] for name in names}), tmp_path / "u.parquet")
+    connector = folder(tmp_path, {"t.csv": f"{header}\n1,2\n".encode()})
+    for table, file in (("t", "t.csv"), ("u", "u.parquet")):
+        with pytest.raises(BadValue, match=why) as caught:
+            connector.describe(SourceTable(table))
+        assert caught.value.where == file
+        assert connector.describe(SourceTable(table, columns=(Column("a", "int"),))).names == ("a",)
+
+
+def test_a_name_of_other_case_in_another_file_fails_that_file_and_the_others_are_read(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/1.csv": b"a,b\n1,2\n", "t/2.csv": b"a,B\n1,2\n"})
+    schema = connector.describe(SourceTable("t"))
+    first, second = (piece.span for piece in connector.survey(schema).pieces)
+    assert [batch.to_pylist() for batch in connector.read(schema, first)] == [[{"a": 1, "b": 2}]]
+    with pytest.raises(BadValue, match="`b` and `B`") as caught:
+        list(connector.read(schema, second))
+    assert caught.value.where == "t/2.csv"
 
 
 @pytest.mark.parametrize("number", [b"1e999999999", b"-1e-999999999", b"1e9999999999999999999999", b"1" * 4_301])
@@ -477,9 +538,56 @@ def test_a_quarantined_parquet_row_is_shown_whatever_times_are_in_it(tmp_path: P
     parquet.write_table(pa.table({"x": pa.array(["1", "no"]), "far": far}), tmp_path / "t.parquet")
     connector = folder(tmp_path, {})
     schema = connector.describe(SourceTable("t", columns=(Column("x", "int"), Column("far", "timestamp_ntz"))))
-    aside, rows = connector.read(schema, WholeTable())
-    assert (kind_of(aside), rows.num_rows) == (BatchKind.QUARANTINED, 1)
-    assert aside.to_pylist()[0]["raw"].startswith('{"x": "no", "far": "')
+    (aside,) = connector.read(schema, WholeTable())
+    assert (kind_of(aside), aside.num_rows) == (BatchKind.QUARANTINED, 2)
+    assert aside.to_pylist()[1]["raw"].startswith('{"x": "no", "far": "')
+
+
+def of_bytes(kind: pa.DataType, *values: bytes) -> pa.Array:
+    """A column with these bytes in the place of values, whatever its type makes of them."""
+    if kind == pa.string():
+        stored = pa.array(values, pa.binary())
+        return pa.Array.from_buffers(kind, len(values), stored.buffers())
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(b"".join(values))])
+
+
+def of_numbers(kind: pa.DataType, *values: int) -> pa.Array:
+    return of_bytes(kind, *(value.to_bytes(kind.bit_width // 8, "little", signed=True) for value in values))
+
+
+DAY = 86_400_000_000
+YEARS = "lies outside the years 1 to 9999"
+UNSOUND = [
+    (of_bytes(pa.string(), b"ok", b"\xff\xfe", b"\xed\xa0\x80"), "is not UTF-8"),
+    (of_numbers(pa.date32(), 0, 2_000_000_000, -2_000_000_000), YEARS),
+    (of_numbers(pa.timestamp("us"), 0, 600_000_000_000_000_000, -100_000_000_000_000_000), YEARS),
+    (of_numbers(pa.timestamp("us", "UTC"), 0, 2_932_897 * DAY, -719_163 * DAY), YEARS),
+    (of_numbers(pa.timestamp("ms"), 0, 2_932_897 * DAY // 1_000, -719_163 * DAY // 1_000), YEARS),
+    (of_numbers(pa.time64("us"), DAY - 1, DAY + 3_600_000_000, -1), "is no value of time64[us]"),
+    (of_numbers(pa.decimal128(5, 2), 99_999, 1_048_576, -(10**20)), "is no value of decimal128(5, 2)"),
+]
+WITHIN = {
+    "itself": lambda column: column,
+    "struct": lambda column: pa.StructArray.from_arrays([column], ["a"]),
+    "list": lambda column: pa.ListArray.from_arrays(pa.array(range(len(column) + 1), pa.int32()), column),
+    "map": lambda column: pa.MapArray.from_arrays(
+        pa.array(range(len(column) + 1), pa.int32()), pa.array(["k"] * len(column)), column
+    ),
+}
+
+
+@pytest.mark.parametrize("declared", [None, "string"])
+@pytest.mark.parametrize("within", WITHIN)
+@pytest.mark.parametrize(("column", "reason"), UNSOUND, ids=lambda one: str(getattr(one, "type", "")))
+def test_a_parquet_value_that_is_none_of_its_type_is_quarantined(
+    tmp_path: Path, column: pa.Array, reason: str, within: str, declared: str | None
+) -> None:
+    parquet.write_table(pa.table({"n": [1, 2, 3], "x": WITHIN[within](column)}), tmp_path / "t.parquet")
+    shape = {"struct": "struct<a:{}>", "list": "array<{}>", "map": "map<string,{}>"}.get(within, "{}")
+    columns = (Column("n", "int"), Column("x", shape.format(declared))) if declared else ()
+    _, rows, faults = read(folder(tmp_path, {}), *columns)
+    assert [row["n"] for row in rows] == [1]
+    assert faults == [(2, reason, "x"), (3, reason, "x")]
 
 
 def with_checksums(compression: str = "none") -> bytes:
@@ -597,6 +705,17 @@ def test_a_file_of_no_known_format_is_not_passed_over(tmp_path: Path) -> None:
 def test_an_unknown_encoding_or_key_is_told() -> None:
     problems = check_config("files", {"path": "x", "encoding": "klingon", "delimeter": ";"})
     assert {problem.key for problem in problems} == {"encoding", "delimeter"}
+
+
+@pytest.mark.parametrize("name", ["rot13", "base64", "zlib_codec", "idna", "punycode", "undefined", "unicode_escape"])
+def test_an_encoding_that_is_none_of_text_is_told_before_a_file_is_read(name: str) -> None:
+    (problem,) = check_config("files", {"path": "x", "encoding": name})
+    assert (problem.key, "encoding of text" in problem.reason) == ("encoding", True)
+
+
+@pytest.mark.parametrize("name", ["UTF8", "utf-16", "utf-8-sig", "latin-1", "cp037", "shift_jis", "gb18030", "utf-7"])
+def test_an_encoding_of_text_is_read(tmp_path: Path, name: str) -> None:
+    assert read(folder(tmp_path, {"t.csv": "a,b\n1,x\n".encode(name)}, encoding=name))[1] == [{"a": 1, "b": "x"}]
 
 
 def as_csv(rows: Iterable[Iterable[str | None]]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -25,7 +25,10 @@ Convert = Callable[[Any], Any]
 """Gives a value that `fit_values` reads; raises ValueError with the reason where there is none."""
 
 UNCLEAR_TIME = "is a number, and no schema tells its unit: set `schemas.enable`, or declare the column as bigint"
-UNCLEAR_DECIMAL = "may be digits or base64, and no schema tells which: set `schemas.enable`, or send decimals as text"
+UNCLEAR_DECIMAL = (
+    "may be digits or base64, and no schema tells which: set `schemas.enable` or `decimal.format=numeric`, or declare"
+    " the column as string"
+)
 _NOT_BASE64 = "is not base64"
 _OUTSIDE = "lies outside the years 1 to 9999"
 _TOO_FINE = "is finer than a microsecond"
@@ -53,7 +56,8 @@ _MAX_DIGITS = 38
 _MAX_BYTES = 1_000
 _MAX_DEPTH = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DIGITS = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_NUMBER = re.compile(r"[0-9]+([eE][+]?[0-9]+)?")
+"""A number whose every letter is one of base64."""
 _PLAIN = {
     "boolean": pa.bool_(),
     **dict.fromkeys(("int8", "int16", "int32", "int64"), pa.int64()),
@@ -134,20 +138,6 @@ def converter(told: ConnectType | None, kind: pa.DataType) -> Convert | None:
     return _undescribed(kind) if told is None else _described(told, kind)
 
 
-def unclear_decimals(values: Iterable[Any], kind: pa.DataType) -> set[int]:
-    """Where, of values without a schema, a text may be the digits of a decimal, or its bytes in base64.
-
-    Debezium writes a point wherever a column's scale has one. Without a scale, digits are taken for what they look like
-    unless another value of the column is plainly base64.
-    """
-    if not types.is_decimal(kind):
-        return set()
-    texts = {place: value for place, value in enumerate(values) if isinstance(value, str)}
-    both = {place for place, text in texts.items() if text.isdigit() and len(text) % 4 == 0}
-    is_plain = kind.scale == 0 and not any(_is_base64(text) for place, text in texts.items() if place not in both)
-    return set() if is_plain else both
-
-
 def _described(told: ConnectType, kind: pa.DataType) -> Convert | None:
     if types.is_integer(kind):
         return None  # as the message has it, whatever it counts
@@ -170,7 +160,7 @@ def _undescribed(kind: pa.DataType) -> Convert | None:
     if types.is_timestamp(kind):
         return _no_count
     if types.is_decimal(kind):
-        return partial(_digits_or_base64, scale=kind.scale)
+        return partial(_digits_or_base64, kind=kind)
     return _bytes if types.is_binary(kind) else None
 
 
@@ -273,15 +263,23 @@ def _scaled(value: Any) -> Any:
             return value
 
 
-def _digits_or_base64(value: Any, *, scale: int) -> Any:
+def _digits_or_base64(value: Any, *, kind: pa.DataType) -> Any:
+    """Read a decimal of which no schema tells how it is written, from its own letters alone.
+
+    What is read beside it tells nothing: a batch may end anywhere.
+    """
     if isinstance(value, dict):
         return _scaled(value)
-    return _decimal(value, scale=scale) if isinstance(value, str) and _is_base64(value) else value
+    if not isinstance(value, str) or not _is_base64(value):
+        return value
+    if not _NUMBER.fullmatch(value):
+        return _decimal(value, scale=kind.scale)
+    if abs(int.from_bytes(_bytes(value), "big", signed=True)) < 10**kind.precision:
+        raise ValueError(UNCLEAR_DECIMAL)
+    return value
 
 
 def _is_base64(text: str) -> bool:
-    if _DIGITS.fullmatch(text) or not text:
-        return False
     try:
         return bool(_bytes(text))
     except ValueError:

@@ -6,7 +6,7 @@ The parts may be objects, or texts with JSON in them, as a source gives them. A 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -19,12 +19,15 @@ from hakiri.extract.changes.normalize import UNAVAILABLE, Normalized, Unfit, wor
 from hakiri.extract.connectors.files.infer import settled, widened
 from hakiri.extract.errors import ChangesUnfit
 from hakiri.model.change import Op
+from hakiri.model.column_names import is_reserved
 from hakiri.spec.feed import BINLOG, LSN, position_column
 
 MEANT = {"c": Op.UPSERT, "r": Op.UPSERT, "u": Op.UPSERT, "d": Op.DELETE, "t": Op.CLEAR}
 MESSAGE = "m"
 """What an application wrote into the log by hand; it is about no row."""
 _FILE = "file"
+_COUNTS = frozenset({*LSN, *BINLOG, "ts_ms", "ts_us", "ts_ns", "scn", "txId", "ord", "event_serial_no"}) - {_FILE}
+"""Fields of `source` that count: those of PostgreSQL and MySQL, and the ones that other servers have in their place."""
 _NUMBER = r"(?P<number>[0-9]+)$"
 
 
@@ -56,6 +59,8 @@ def tell_envelopes(batch: pa.RecordBatch, envelopes: Envelopes) -> Normalized:
     old = {name: before.column(kind.field(name)) for name in envelopes.key if kind.get_field_index(name) >= 0}
     now = {one.name: after.column(one) for one in kind}
     position, lost = _position(messages, envelopes)
+    if envelopes.kind is None:
+        lost += [_reserved(name, now.pop(name), before.column(kind.field(name))) for name in _taken(now, position)]
     return Normalized(
         op=op,
         rows={name: column.array for name, column in now.items()} | position,
@@ -131,15 +136,22 @@ def _position(messages: Messages, envelopes: Envelopes) -> tuple[dict[str, pa.Ar
     if shown is not None and (unknown := [name for name in fields if shown.get_field_index(name) < 0]):
         raise ChangesUnfit(table=envelopes.table, reason=f"`source` has no field `{unknown[0]}` to order changes by")
     source = messages.side("source")
-    found = {name: source.column(pa.field(name, _position_kind(shown, name))) for name in fields}
+    found = {name: source.column(pa.field(name, _kind_at(shown, name))) for name in fields}
     columns = {position_column(name): _number(one.array, name) for name, one in found.items()}
     return columns, _unfit(source, "source", found)
 
 
-def _position_kind(shown: pa.StructType | None, name: str) -> pa.DataType:
-    if shown is not None:
-        return shown.field(name).type
-    return pa.string() if name == _FILE else pa.int64()
+def position_kind(name: str) -> pa.DataType | None:
+    """The type of a field of `source` that Debezium's servers order by, whatever a file has in it; None of another."""
+    if name == _FILE:
+        return pa.string()
+    return pa.int64() if name in _COUNTS else None
+
+
+def _kind_at(shown: pa.StructType | None, name: str) -> pa.DataType:
+    if (kind := position_kind(name)) is not None:
+        return kind
+    return pa.int64() if shown is None else shown.field(name).type
 
 
 def _usual(shown: pa.StructType | None, table: str) -> tuple[str, ...]:
@@ -164,6 +176,16 @@ def _unfit(side: Side, name: str, columns: Mapping[str, Column]) -> list[Unfit]:
     for member, column in columns.items():
         found += _misfits(column.misfits, f"{name}.{member}", side.size)
     return found
+
+
+def _taken(columns: Iterable[str], position: Iterable[str]) -> list[str]:
+    """The columns of rows that have the name of one that Hakiri adds."""
+    return [name for name in columns if is_reserved(name) or name.casefold() in position]
+
+
+def _reserved(name: str, *sides: Column) -> Unfit:
+    which = reduce(pc.or_, (pc.is_valid(side.array) for side in sides))
+    return Unfit(which, "has the name of a column that Hakiri adds", f"after.{name}")
 
 
 def _misfits(misfits: Mapping[int, str], column: str, size: int) -> list[Unfit]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pyarrow as pa
 from pyarrow import types
 
-from hakiri.extract.changes.debezium import rows_kind
+from hakiri.extract.changes.debezium import position_kind, rows_kind
 from hakiri.extract.changes.messages import PAYLOAD, SCHEMA, Messages
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.model.table import TableSchema
@@ -20,6 +20,7 @@ from hakiri.model.table import TableSchema
 Read = Callable[[TableSchema], Iterable[pa.RecordBatch]]
 
 _ROWS = ("before", "after")
+_SOURCE = "source"
 _LEARNED = b"hakiri.rows"
 
 
@@ -51,11 +52,25 @@ def learned(schema: pa.Schema) -> pa.StructType | None:
 def _asked(field: pa.Field, *, is_typed: bool, has_schemas: bool) -> pa.Field:
     if not types.is_struct(field.type):
         return field
+    if field.name == _SOURCE:
+        return _positioned(field)
     if field.name == SCHEMA or (field.name in _ROWS and is_typed):
         return field.with_type(pa.string())
     if field.name == PAYLOAD and (is_typed or has_schemas):
-        return field.with_type(pa.struct([_text(one) if one.name in _ROWS else one for one in field.type]))
+        return field.with_type(pa.struct([_asked_in_payload(one) for one in field.type]))
     return field
+
+
+def _asked_in_payload(field: pa.Field) -> pa.Field:
+    return _positioned(field) if field.name == _SOURCE else _text(field) if field.name in _ROWS else field
+
+
+def _positioned(field: pa.Field) -> pa.Field:
+    """A `source` in which positions are numbers, whatever was seen in a sample: as texts, 9 would come after 10."""
+    if not types.is_struct(field.type):
+        return field
+    kinds = ((one, position_kind(one.name)) for one in field.type)
+    return field.with_type(pa.struct([one if kind is None else one.with_type(kind) for one, kind in kinds]))
 
 
 def _text(field: pa.Field) -> pa.Field:

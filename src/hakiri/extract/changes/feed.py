@@ -14,7 +14,7 @@ from hakiri.extract.changes.normalize import Unwrapped, unwrap
 from hakiri.extract.changes.plain import tell_plain
 from hakiri.extract.connectors.declared import arrow_type, source_table
 from hakiri.extract.connectors.port import Connector
-from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.extract.connectors.quarantine import BatchKind, kind_of, split_places, with_places
 from hakiri.extract.errors import ChangesUnfit, ColumnReserved
 from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.span import WholeTable
@@ -54,6 +54,7 @@ class Feed:
 
     def __call__(self, batch: pa.RecordBatch) -> Unwrapped:
         """The changes that a batch tells. Pure: a repeat gives the same. Raises as `bind` does."""
+        batch, places = split_places(batch)
         reserved = {*CHANGE, KEPT_COLUMN, *MIRRORED}
         if is_enveloped(self.load):
             told = tell_envelopes(batch, self._envelopes())
@@ -69,10 +70,13 @@ class Feed:
                 raise ChangesUnfit(table=self.table, reason=reason, guess=guess(name, told.rows))
             if types.is_nested(kind := told.rows[name].type):
                 raise ChangesUnfit(table=self.table, reason=f"`{name}` is {kind}, which has no order")
+        for name in sequence:
+            if dict(self.columns).get(name) is None and _has_numbers(told.rows[name]):
+                raise ChangesUnfit(table=self.table, reason=f"{_AS_TEXT.format(name)}{self._way_out}")
         for name in own:
             if name.casefold() in reserved:
                 raise ColumnReserved(table=self.table, column=name)
-        return unwrap(batch, told, key=self.key, sequence=sequence)
+        return unwrap(batch, told, key=self.key, sequence=sequence, places=places)
 
     def without_tombstones(self, faults: pa.RecordBatch) -> pa.RecordBatch:
         """What a connector could not read, but for the lines in which Kafka has no message for a key any more."""
@@ -80,6 +84,12 @@ class Feed:
             return faults
         is_tombstone = pc.equal(pc.utf8_trim_whitespace(faults.column("raw")), "null")
         return faults.filter(pc.invert(pc.fill_null(is_tombstone, fill_value=False)))
+
+    @property
+    def _way_out(self) -> str:
+        if is_enveloped(self.load):
+            return "name another field of `source` under `load.sequence_by`"
+        return "declare the types of the columns under `columns`"
 
     def _envelopes(self) -> Envelopes:
         declared = [(name, arrow_type(kind)) for name, kind in self.columns if kind]
@@ -91,6 +101,15 @@ class Feed:
             kind=pa.struct(declared) if self.is_typed else None,
             learned=self.learned,
         )
+
+
+def _has_numbers(array: pa.Array) -> bool:
+    """Tell whether texts have numbers among them; what begins with a zero is a code that is as long as all others."""
+    return bool(types.is_string(array.type) and pc.any(pc.match_substring_regex(array, _NUMBER)).as_py())
+
+
+_AS_TEXT = "`{}` orders them and is text with numbers in it, of which 10 comes before 9: "
+_NUMBER = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 def feed_of(pipeline: PipelineSpec, table: TableSpec) -> Feed | None:
@@ -106,6 +125,8 @@ def described(connector: Connector, pipeline: PipelineSpec, table: TableSpec) ->
     """The table as its source describes it; that of a feed is made ready for `Feed.taught`. Raises SourceError."""
     found = connector.describe(source_table(pipeline, table))
     feed = feed_of(pipeline, table)
-    if feed is None or not is_enveloped(feed.load):
+    if feed is None:
         return found
-    return messages_schema(found, lambda asked: connector.read(asked, WholeTable()), is_typed=feed.is_typed)
+    if is_enveloped(feed.load):
+        found = messages_schema(found, lambda asked: connector.read(asked, WholeTable()), is_typed=feed.is_typed)
+    return replace(found, columns=with_places(found.columns))

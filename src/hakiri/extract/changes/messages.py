@@ -18,12 +18,10 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.extract.changes.connect import (
-    UNCLEAR_DECIMAL,
     ConnectType,
     arrow_kind,
     connect_type,
     converter,
-    unclear_decimals,
 )
 from hakiri.extract.changes.placeholder import is_placeholder, placeholders
 from hakiri.extract.connectors.files.infer import type_of_values
@@ -108,8 +106,7 @@ class Side:
     def _converted(self, wanted: pa.Field, values: Sequence[Any]) -> tuple[list[Any], dict[int, str]]:
         told = {place: one and one.field(wanted.name) for place, one in self.types.items()}
         converters = {one: converter(one, wanted.type) for one in {None, *told.values()}}
-        bare = [None if told.get(place) else value for place, value in enumerate(values)]
-        reasons = dict.fromkeys(unclear_decimals(bare, wanted.type), UNCLEAR_DECIMAL)
+        reasons: dict[int, str] = {}
         found: list[Any] = []
         for place, value in enumerate(values):
             convert = converters[told.get(place)]

@@ -14,6 +14,7 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hakiri.extract.connectors.quarantine import key_text
 from hakiri.extract.quarantine_rows import rows_aside
 from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
 
@@ -63,18 +64,21 @@ class Normalized:
     """Which rows are about no row at all."""
 
 
-def unwrap(batch: pa.RecordBatch, told: Normalized, *, key: Sequence[str], sequence: Sequence[str]) -> Unwrapped:
-    """The changes that the rows of the batch tell. Pure: a repeat gives the same."""
+def unwrap(
+    batch: pa.RecordBatch, told: Normalized, *, key: Sequence[str], sequence: Sequence[str], places: pa.RecordBatch
+) -> Unwrapped:
+    """The changes that the rows of the batch tell; `places` has the file and line of each. Pure."""
     is_upsert, is_delete = _is(told.op, Op.UPSERT), _is(told.op, Op.DELETE)
     now = {name: _either(told.rows[name], is_upsert, told.deleted[name], is_delete) for name in key}
     unfit = [*told.unfit, *_nulls(now, pc.or_(is_upsert, is_delete), "the key is NULL")]
     unfit += _nulls({name: told.rows[name] for name in sequence}, _all(batch), "the sequence is NULL")
     left = pc.invert(told.is_message) if told.is_message is not None else _all(batch)
     filtered = batch.num_rows - pc.sum(left).as_py() if batch.num_rows else 0
+    keys = pa.RecordBatch.from_pydict({name: pc.coalesce(told.rows[name], told.deleted[name]) for name in key})
     aside = []
     for one in unfit:
         which = pc.and_(left, one.which)
-        aside.append(_aside(batch.filter(which), one))
+        aside.append(_aside(batch.filter(which), one, places.filter(which), keys.filter(which)))
         left = pc.and_not(left, one.which)
     columns = {
         name: now.get(name, array if name in sequence else _where(array, is_upsert))
@@ -156,5 +160,12 @@ def _differ(before: Mapping[str, pa.Array], now: Mapping[str, pa.Array]) -> pa.A
     return pc.and_(is_known, pc.fill_null(is_other, fill_value=False))
 
 
-def _aside(rows: pa.RecordBatch, unfit: Unfit) -> pa.RecordBatch:
-    return rows_aside(rows, rule_id=RULE, reason=unfit.reason, column=unfit.column, is_kept=False)
+def _aside(rows: pa.RecordBatch, unfit: Unfit, places: pa.RecordBatch, keys: pa.RecordBatch) -> pa.RecordBatch:
+    aside = rows_aside(rows, rule_id=RULE, reason=unfit.reason, column=unfit.column, is_kept=False)
+    texts = [None if None in row.values() else key_text(row, keys.schema.names) for row in keys.to_pylist()]
+    told = {"origin": places.column(0), "line": places.column(1), "key": pa.array(texts, pa.string())}
+    return pa.RecordBatch.from_pydict({**_columns(aside), **told}, schema=aside.schema)
+
+
+def _columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    return dict(zip(batch.schema.names, batch.columns, strict=True))

@@ -7,6 +7,8 @@ stands before the point comes back digit by digit, nothing finite becomes infini
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from datetime import date
 from decimal import Decimal
 
 import pyarrow as pa
@@ -24,6 +26,72 @@ _DIGITS = 38
 def is_number(kind: pa.DataType) -> bool:
     """Whether values of the type are numbers; booleans and times are none."""
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def is_sound(array: pa.Array) -> bool:
+    """Tell whether every value is one of its type, at any depth; the writer of a file may have put others in.
+
+    Texts are UTF-8, decimals have no more digits than their type, times lie within a day, and dates and timestamps
+    within the years 1 to 9999, which every engine can show.
+    """
+    if types.is_string(array.type) and _is_ascii(array):
+        return True
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return has_sound_times(array)
+
+
+def _is_ascii(texts: pa.Array) -> bool:
+    """Tell whether no text has other letters; of a column, that is told in a fraction of the time of `validate`."""
+    _, offsets, data = texts.buffers()
+    if data is None:
+        return True
+    ends = pa.Array.from_buffers(pa.int32(), texts.offset + len(texts) + 1, [None, offsets])
+    first, last = ends[texts.offset].as_py(), ends[-1].as_py()
+    return bool(data.slice(first, last - first).to_pybytes().isascii())
+
+
+def has_sound_times(array: pa.Array) -> bool:
+    """Tell whether the dates and timestamps, at any depth, lie within the years 1 to 9999."""
+    return all(map(_is_in_years, _times(array)))
+
+
+def why_unsound(kind: pa.DataType) -> str:
+    """Say what is wrong with a value that is not sound."""
+    if types.is_string(kind):
+        return "is not UTF-8"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "lies outside the years 1 to 9999"
+    return f"is no value of {kind}"
+
+
+def _times(array: pa.Array) -> Iterator[pa.Array]:
+    """The dates and timestamps within a column."""
+    kind = array.type
+    if types.is_date(kind) or types.is_timestamp(kind):
+        yield array
+    elif types.is_struct(kind):
+        for place in range(kind.num_fields):
+            yield from _times(pc.struct_field(array, [place]))
+    elif types.is_map(kind):
+        entries = array.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)])))
+        yield from _times(entries.flatten())
+    elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        yield from _times(array.flatten())
+
+
+def _is_in_years(array: pa.Array) -> bool:
+    counts = array.view(pa.int32() if types.is_date32(array.type) else pa.int64())
+    span = pc.min_max(counts).as_py()
+    per_day = 1 if types.is_date32(array.type) else _PER_DAY["ms" if types.is_date64(array.type) else array.type.unit]
+    return span["min"] is None or (_FIRST_DAY * per_day <= span["min"] and span["max"] < _END_DAY * per_day)
+
+
+_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_FIRST_DAY = (date.min - date(1970, 1, 1)).days
+_END_DAY = (date.max - date(1970, 1, 1)).days + 1
 
 
 def why_never(source: pa.DataType, kind: pa.DataType) -> str | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from hakiri.extract.connectors.exact_cast import cast, changed, why_never
+from hakiri.extract.connectors.exact_cast import cast, changed, has_sound_times, is_sound, why_never, why_unsound
 from hakiri.model.cursor import EXACT_REAL
 
 
@@ -48,10 +48,10 @@ def fit_texts(texts: pa.Array, kind: pa.DataType) -> Fitted:
 
 def fit_array(array: pa.Array, kind: pa.DataType) -> Fitted:
     """A column of any type as a column of this one. What `exact` says of a value, it says of those within others."""
-    if array.type == kind:
-        return Fitted(array, {})
     if not len(array):
         return Fitted(pa.array([], kind), {})
+    if array.type == kind and is_sound(array):
+        return Fitted(array, {})
     array = _decoded(array)
     for is_kind, fit in _NESTED:
         if is_kind(kind) and is_kind(array.type):
@@ -108,22 +108,31 @@ def _valid(array: pa.Array) -> list[int]:
 
 def _cast(found: pa.Array, kind: pa.DataType, offset: int, misfits: dict[int, str]) -> list[pa.Array]:
     """The column cast piece by piece: a piece that fails is halved until the misfit stands alone."""
-    try:
-        array = cast(found, kind)
+    array, reason = _cast_or_reason(found, kind)
+    if array is not None:
         if others := changed(found, array):
             misfits |= {offset + place: f"cannot be held exactly by {kind}" for place in others}
             array = _without(array, others)
         return [array]
-    except pa.ArrowInvalid:
-        pass
     if len(found) == 1:
-        misfits[offset] = "is not UTF-8" if types.is_string(kind) else f"cannot be read as {kind}"
+        misfits[offset] = reason
         return [pa.nulls(1, kind)]
     middle = len(found) // 2
     return [
         *_cast(found.slice(0, middle), kind, offset, misfits),
         *_cast(found.slice(middle), kind, offset + middle, misfits),
     ]
+
+
+def _cast_or_reason(found: pa.Array, kind: pa.DataType) -> tuple[pa.Array | None, str]:
+    """The column in another type; None, and why, where a value is none of its type or has no place in the other."""
+    if not is_sound(found):
+        return None, why_unsound(found.type)
+    try:
+        array = cast(found, kind)
+    except pa.ArrowInvalid:
+        return None, "is not UTF-8" if types.is_string(kind) else f"cannot be read as {kind}"
+    return (array, "") if has_sound_times(array) else (None, why_unsound(kind))
 
 
 def _without(array: pa.Array, places: Iterable[int]) -> pa.Array:

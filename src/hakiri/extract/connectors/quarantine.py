@@ -64,6 +64,35 @@ def kind_of(batch: pa.RecordBatch) -> BatchKind:
     return BatchKind(told.decode()) if told else BatchKind.ROWS
 
 
+def with_places(schema: pa.Schema) -> pa.Schema:
+    """Ask a connector that knows them for the file and the line of each row: see `split_places`."""
+    return schema.with_metadata({**(schema.metadata or {}), _PLACES: b""})
+
+
+def wants_places(schema: pa.Schema) -> bool:
+    """Tell whether rows of this schema are asked for with their file and line."""
+    return _PLACES in (schema.metadata or {})
+
+
+def add_places(batch: pa.RecordBatch, origin: str, lines: Sequence[int]) -> pa.RecordBatch:
+    """Put the file and the line of each row beside its own columns."""
+    origins = pa.repeat(pa.scalar(origin, PLACES.field(0).type), batch.num_rows)
+    columns = [*batch.columns, origins, pa.array(lines, PLACES.field(1).type)]
+    return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, *PLACES.names])
+
+
+def split_places(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """Take the file and the line of each row apart from the row; both are NULL where the connector tells none."""
+    own = [name for name in batch.schema.names if name not in PLACES.names]
+    if len(own) < batch.num_columns:
+        return batch.select(own), batch.select(PLACES.names)
+    return batch, pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, field.type) for field in PLACES], schema=PLACES)
+
+
+PLACES = pa.schema([("_hakiri_origin", pa.string()), ("_hakiri_line", pa.int64())])
+_PLACES = b"hakiri.places"
+
+
 def fault_batch(kind: BatchKind, faults: Iterable[Fault]) -> pa.RecordBatch:
     """The faults as a batch that says what it is."""
     listed = list(faults)

@@ -15,11 +15,20 @@ Format = Literal["csv", "jsonl", "parquet"]
 
 
 def check_encoding(name: str) -> str:
-    """An encoding Python knows."""
+    """Give an encoding of text its usual name. Python has others, from bytes to bytes or for parts of addresses."""
     try:
-        return codecs.lookup(name).name
-    except LookupError:
-        raise ValueError("is not an encoding we know") from None
+        found = codecs.lookup(name)
+        is_text = codecs.getincrementaldecoder(name)().decode(_SAMPLE.encode(name), final=True) == _SAMPLE
+    except (LookupError, UnicodeError):  # Python calls a codec that is none of text unknown, too
+        is_text = False
+    if not is_text or found.name.replace("_", "-") in _NO_FILES:
+        raise ValueError("is not an encoding of text that we know")
+    return found.name
+
+
+_SAMPLE = 'a,"b"\n1,2\n'
+_NO_FILES = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
+"""Encodings of names and of source code, whose decoders read a file as another one or stop in its middle."""
 
 
 class FilesConfig(Frozen):

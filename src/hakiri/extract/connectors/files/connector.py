@@ -25,6 +25,7 @@ from hakiri.extract.connectors.files.rows import (
     parquet_rows,
     parquet_schema,
 )
+from hakiri.extract.connectors.files.spelling import without_respelled
 from hakiri.extract.connectors.files.store import MEND, NAME, Found, Store, classified
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
@@ -66,7 +67,7 @@ class FilesConnector:
             schema = self._schema(table, found, list(asked))
             if not asked and found.format != "jsonl":  # whose every line names its own
                 Wanted(pa.schema(list(kinds.items())), True, found.path, table.name).require_one_of(schema.names)
-            for field in schema:
+            for field in without_respelled(pa.struct(list(kinds.items())), pa.struct(list(schema))):
                 kinds[field.name] = widened(kinds[field.name], field.type) if field.name in kinds else field.type
         if kinds or asked:  # files without a row tell no column, so none of them is missing
             check_named(NAME, table, tuple(kinds))
@@ -121,15 +122,14 @@ class FilesConnector:
 
     def _schema(self, table: SourceTable, found: Found, asked: list[str]) -> pa.Schema:
         store = Store(self.config)
+        wanted = Wanted(pa.schema([(name, pa.string()) for name in asked]), not asked, found.path, table.name)
         with self._translated(table, found.path):
             if found.format == "parquet":
                 with store.random(found) as opened:
-                    return parquet_schema(opened)
+                    return parquet_schema(opened, wanted)
             with store.stream(found) as stream:
                 front = Front(stream)
                 if found.format == "csv":
-                    fields = pa.schema([(name, pa.string()) for name in asked])
-                    wanted = Wanted(fields, not asked, found.path, table.name)
                     return csv_schema(front, self.config, wanted, SAMPLE_ROWS)
                 return jsonl_schema(front, self.config, SAMPLE_ROWS)
 

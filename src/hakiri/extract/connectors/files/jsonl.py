@@ -9,9 +9,11 @@ from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
 
 from hakiri.extract.connectors.files.lines import Line
+from hakiri.model.column_names import why_no_name
+from hakiri.model.delta_types import MAX_NESTING
 
-MAX_DEPTH = 100
-"""Objects and lists within each other; Spark and Arrow take a few hundred."""
+MAX_DEPTH = MAX_NESTING
+"""Objects and lists within each other, the line's own object included."""
 
 
 class Entry(NamedTuple):
@@ -61,8 +63,9 @@ _TOO_LONG = f"has a number of more than {sys.int_info.default_max_str_digits} di
 
 
 def _may_be_odd(text: bytes) -> bool:
-    """Whether the line can be nested too deeply, or name a key with half a character; most lines cannot."""
-    return b"\\ud" in text or b"\\uD" in text or text.count(b"[") + text.count(b"{") > MAX_DEPTH
+    """Whether the line can be nested too deeply, or name a key with half a character or a NUL; most lines cannot."""
+    has_escape = b"\\ud" in text or b"\\uD" in text or b"\\u0000" in text
+    return has_escape or text.count(b"[") + text.count(b"{") > MAX_DEPTH
 
 
 def _require_plain(value: Any) -> None:
@@ -72,10 +75,18 @@ def _require_plain(value: Any) -> None:
         one, depth = left.pop()
         if depth > MAX_DEPTH:
             raise _Refused(f"is nested more than {MAX_DEPTH} levels deep")
-        if isinstance(one, dict) and not all(map(_is_text, one)):
-            raise _Refused("names a key that is not UTF-8")
+        if isinstance(one, dict):
+            _require_names(one)
         members = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
         left += [(member, depth + 1) for member in members if isinstance(member, dict | list)]
+
+
+def _require_names(names: Iterable[str]) -> None:
+    for name in names:
+        if not _is_text(name):
+            raise _Refused("names a key that is not UTF-8")
+        if reason := why_no_name(name):
+            raise _Refused(f"names a key that {reason}")
 
 
 def _is_text(key: str) -> bool:
@@ -91,6 +102,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         raise _Refused("names a key twice")
+    if "" in members:
+        _require_names(members)
     return members
 
 

@@ -16,10 +16,12 @@ from hakiri.extract.connectors.files.infer import grown_by, settled, type_of_tex
 from hakiri.extract.connectors.files.jsonl import Entry, entries
 from hakiri.extract.connectors.files.lines import lines
 from hakiri.extract.connectors.files.parquet import batches, lakehouse_type, open_parquet
+from hakiri.extract.connectors.files.spelling import Spellings, can_be_told_apart
 from hakiri.extract.connectors.files.store import NAME
 from hakiri.extract.connectors.fit_values import Fitted, fit_array, fit_values, json_text
-from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch
+from hakiri.extract.connectors.quarantine import BatchKind, Fault, add_places, fault_batch, wants_places
 from hakiri.extract.errors import BadValue, NoColumnFound
+from hakiri.model.column_names import is_reserved, two_spellings, why_unnameable
 from hakiri.model.type_growth import grown
 
 
@@ -38,6 +40,18 @@ class Wanted:
         if header and known and not set(header) & set(known):
             raise NoColumnFound(connector=NAME, table=self.table, file=self.origin, header=header, known=known)
 
+    def require_names(self, fields: Iterable[pa.Field]) -> None:
+        """Raise BadValue with the file where no table can have these columns."""
+        own = list(fields)
+        reason = why_unnameable(own)
+        if pair := two_spellings(own):
+            reason = f"`{pair[0]}` and `{pair[1]}` differ in case alone, and to Delta they are the same"
+        if reserved := [field.name for field in own if self.or_more and is_reserved(field.name)]:
+            reason = f"`{reserved[0]}` is a column that Hakiri adds"
+        if reason:
+            advice = "rename the column in the file, or leave it out with `columns`"
+            raise BadValue(connector=NAME, table=self.table, reason=reason, where=self.origin, advice=advice)
+
 
 def csv_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """The rows of a CSV file."""
@@ -52,6 +66,7 @@ def csv_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[pa.
         texts = {name: fit_array(column, pa.string()) for name, column in zip(names, columns, strict=True)}
         if wanted.or_more:
             types |= {name: settled(type_of_texts(texts[name].array)) for name in names if name not in types}
+            wanted.require_names(_fields(types))
         fitted = {name: _retyped(texts[name], kind) for name, kind in types.items() if name in texts}
         shown = {record.line: record.text for record in block} if _has_misfits(fitted) else {}
         for start in range(0, len(places), config.batch_rows):
@@ -71,9 +86,8 @@ def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[p
             strange |= dict.fromkeys(name for one in good for name in one.value)
             strange = None if strange.keys() & types.keys() else strange
         if wanted.or_more:
-            types = {name: grown_by(kind, (one.value.get(name) for one in good)) for name, kind in types.items()}
-            names = dict.fromkeys(name for one in good for name in one.value if name not in types)
-            types |= {name: settled(type_of_values(one.value.get(name) for one in good)) for name in names}
+            good, refused, types = _told_apart(good, types)
+            yield from _quarantined(wanted, ((one.line, one.fault, one.text) for one in refused))
         if not types:  # a row without a column would land as nothing
             yield from _quarantined(wanted, ((one.line, "is an object without members", one.text) for one in good))
             continue
@@ -83,6 +97,23 @@ def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[p
     wanted.require_one_of(strange or ())
 
 
+def _told_apart(found: list[Entry], types: dict[str, pa.DataType]) -> tuple[list[Entry], list[Entry], dict[str, Any]]:
+    """The entries whose keys name columns, those whose keys do not, and the types with what the former have beyond."""
+    shown = _types_with(found, types)
+    if can_be_told_apart(shown):
+        return found, [], shown
+    spellings = Spellings(types)
+    judged = [one._replace(fault=spellings.refuse(one.value, shown)) for one in found]
+    good = [one for one in judged if one.fault is None]
+    return good, [one for one in judged if one.fault], _types_with(good, types)
+
+
+def _types_with(found: list[Entry], types: dict[str, pa.DataType]) -> dict[str, pa.DataType]:
+    known = {name: grown_by(kind, (one.value.get(name) for one in found)) for name, kind in types.items()}
+    names = dict.fromkeys(name for one in found for name in one.value if name not in types)
+    return known | {name: settled(type_of_values(one.value.get(name) for one in found)) for name in names}
+
+
 def parquet_rows(opened: Any, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """The rows of a Parquet file."""
     types = {field.name: field.type for field in wanted.fields}
@@ -90,6 +121,7 @@ def parquet_rows(opened: Any, config: FilesConfig, wanted: Wanted) -> Iterator[p
     wanted.require_one_of(own.names)
     if wanted.or_more:
         types |= {field.name: _grown(types.get(field.name), lakehouse_type(field.type)) for field in own}
+        wanted.require_names(_fields(types))
     names = [name for name in types if name in own.names]
     row = 1
     for batch, cut in batches(opened, names, config.batch_rows):
@@ -135,14 +167,17 @@ def csv_schema(stream: Front, config: FilesConfig, wanted: Wanted, rows: int) ->
 def jsonl_schema(stream: Front, config: FilesConfig, rows: int) -> pa.Schema:
     """The keys of a file of JSON lines, their types from its first rows."""
     found = entries(lines(stream, config.encoding, config.max_line_bytes))
-    sample = [one.value for one in islice(found, rows) if one.fault is None]
-    names = dict.fromkeys(name for value in sample for name in value)
-    return pa.schema([(name, type_of_values(value.get(name) for value in sample)) for name in names])
+    good, _, _ = _told_apart([one for one in islice(found, rows) if one.fault is None], {})
+    names = dict.fromkeys(name for one in good for name in one.value)
+    return pa.schema([(name, type_of_values(one.value.get(name) for one in good)) for name in names])
 
 
-def parquet_schema(opened: Any) -> pa.Schema:
+def parquet_schema(opened: Any, wanted: Wanted) -> pa.Schema:
     """The columns of a Parquet file."""
-    return pa.schema([(field.name, lakehouse_type(field.type)) for field in open_parquet(opened).schema_arrow])
+    found = pa.schema([(field.name, lakehouse_type(field.type)) for field in open_parquet(opened).schema_arrow])
+    if wanted.or_more:
+        wanted.require_names(found)
+    return found
 
 
 def _dialect(config: FilesConfig) -> CsvDialect:
@@ -170,7 +205,13 @@ def _header(
         raise BadValue(connector=NAME, reason="its header is not UTF-8", where=wanted.origin) from cause
     if len(set(names)) < len(names) or "" in names:
         raise BadValue(connector=NAME, reason="its header does not name each column once", where=wanted.origin)
+    if wanted.or_more:
+        wanted.require_names(pa.field(name, pa.string()) for name in names)
     return names, found
+
+
+def _fields(types: dict[str, pa.DataType]) -> list[pa.Field]:
+    return [pa.field(name, kind) for name, kind in types.items()]
 
 
 def _names_by_place(declared: list[str], width: int) -> list[str]:
@@ -236,6 +277,8 @@ def _batches(
     kinds = {field.name: field.type for field in wanted.fields} | {name: one.array.type for name, one in fitted.items()}
     arrays = [fitted[name].array[part] if name in fitted else pa.nulls(len(some), kind) for name, kind in kinds.items()]
     batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(list(kinds.items())))
+    if wants_places(wanted.fields):
+        batch = add_places(batch, wanted.origin, places[part])
     if bad:
         batch = batch.filter(pa.array([index not in bad for index in some], pa.bool_()))
     if batch.num_rows:
