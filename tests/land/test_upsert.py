@@ -46,6 +46,29 @@ def test_rows_that_change_nothing_leave_no_version(spark_workshop: Workshop) -> 
     assert spark_workshop.version() == 0
 
 
+REALS = pa.schema([("id", pa.int64()), ("note", pa.string()), ("seen", pa.float64())])
+
+
+def test_a_value_that_moves_no_cursor_is_no_newer_than_any_other(spark_workshop: Workshop) -> None:
+    def land_reals(rows: list[tuple[int, str, float | None]]) -> list[str]:
+        plain = [dict(zip(REALS.names, row, strict=True)) for row in rows]
+        spark_workshop.land(spark_workshop.chunk(plain, schema=REALS), **BY_ID)
+        return [note for _, note, _ in spark_workshop.rows()]
+
+    odd = dict(enumerate([float("nan"), float("inf"), 1e300], start=1))
+    twice = [(9, "odd", odd[1]), (9, "of one batch", 4.0)]
+    first = land_reals([*((key, "odd", value) for key, value in odd.items()), *twice])
+    assert first == ["odd", "odd", "odd", "of one batch"]
+    assert land_reals([(key, "corrected", 6.0) for key in odd]) == [*["corrected"] * 3, "of one batch"]
+    assert land_reals([(key, "odd again", value) for key, value in odd.items()]) == [*["odd again"] * 3, "of one batch"]
+
+
+def test_a_row_that_has_lost_its_cursor_value_is_taken_as_it_is_now(spark_workshop: Workshop) -> None:
+    spark_workshop.land_rows(order(1, "a", 5), **BY_ID)
+    spark_workshop.land_rows(order(1, "without", None), **BY_ID)
+    assert spark_workshop.rows() == [(1, "without", None)]
+
+
 def test_of_rows_that_tie_the_one_read_last_wins(spark_workshop: Workshop) -> None:
     def chunk(name: str, *notes: str) -> StagedChunk:
         return spark_workshop.chunk([order(1, note, 7) for note in notes], name=name, files=2)

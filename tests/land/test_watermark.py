@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from hakiri.land.errors import TableUnreadable, WatermarkMissing
 from hakiri.land.lander import Outcome, land
-from hakiri.land.query.watermark import greatest_value
+from hakiri.land.query.watermark import count_unmarked, greatest_value
 from hakiri.land.target import PathTarget, sql_name
 from hakiri.model.staged import Tally
 from hakiri.spec.load import LoadMode
@@ -72,6 +72,13 @@ def test_the_first_load_is_adopted_whole_and_its_missing_values_are_counted(work
     assert greatest_value("orders", workshop.target, "noticed", None, before="seen") == 5, (
         "the table is renamed by a landing"
     )
+
+
+def test_reals_of_either_size_are_counted(workshop: Workshop) -> None:
+    rows = [{"id": number, "seen": seen} for number, seen in enumerate([1.5, float("nan"), 1e30, None])]
+    for kind in (pa.float32(), pa.float64()):
+        chunk = workshop.chunk(rows, schema=pa.schema([("id", pa.int64()), ("seen", kind)]))
+        assert count_unmarked("orders", str(workshop.root), chunk.files, "seen") == 3
 
 
 def test_a_table_without_the_column_is_not_landed_in(spark_workshop: Workshop) -> None:

@@ -117,11 +117,40 @@ def test_a_cursor_of_another_make_is_not_guessed_at(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "value"), [("timestamp", 5), ("bigint", NOW), ("date", NOW), ("timestamp_ntz", date(2026, 1, 1))]
+    ("kind", "value"),
+    [
+        ("timestamp", 5),
+        ("bigint", NOW),
+        ("date", NOW),
+        ("timestamp_ntz", date(2026, 1, 1)),
+        ("string", 500),
+        ("bigint", "500"),
+        ("binary", "500"),
+    ],
 )
 def test_a_cursor_of_another_column_is_not_compared_with_this_one(kind: str, value: Any) -> None:
     with pytest.raises(CursorUnreadable, match=f"and `cursor` is {kind} now"):
         make_plan([facts_of(kind=kind, cursor=stored(value), survey=survey_of([]))])
+
+
+@pytest.mark.parametrize(
+    ("before", "kind", "goes_on"),
+    [
+        ("bigint", "decimal(20,2)", True),
+        ("int", "double", True),
+        ("boolean", "bigint", False),
+        ("binary", "string", False),
+    ],
+)
+def test_a_cursor_goes_on_only_by_its_own_kind_of_type(before: str, kind: str, goes_on: bool) -> None:
+    value = "a" if kind == "string" else 5
+    last = Cursor(TableKey("shop", "orders"), to_text(StoredCursor(value, CursorColumn("cursor", before))), 1, NOW)
+    facts = facts_of(kind=kind, cursor=last, survey=survey_of([]))
+    if goes_on:
+        assert floor_of(facts, facts.tables[0]) == value
+        return
+    with pytest.raises(CursorUnreadable, match=rf"\({value}\) is {before}, and `cursor` is"):
+        floor_of(facts, facts.tables[0])
 
 
 def test_a_cursor_goes_on_only_by_its_own_column() -> None:
@@ -164,6 +193,29 @@ def test_a_top_in_the_future_is_said() -> None:
     assert top.replace(tzinfo=None).isoformat() in said
 
 
+@pytest.mark.parametrize(
+    ("kind", "last", "top", "is_cursor_ahead", "told"),
+    [
+        ("timestamp", NOW + timedelta(days=900), NOW, True, "future-cursor"),
+        ("timestamp", NOW, NOW - timedelta(days=1), False, "cursor-beyond-source"),
+        ("timestamp", NOW, NOW, False, None),
+        ("bigint", 500, 499, False, "cursor-beyond-source"),
+        ("string", "b", "a", False, "cursor-beyond-source"),
+        ("bigint", 500, None, False, None),
+    ],
+)
+def test_a_cursor_that_new_rows_may_come_before_is_said_with_the_way_out(
+    kind: str, last: Any, top: Any, is_cursor_ahead: bool, told: str | None
+) -> None:
+    facts = {"cursor": stored(last), "survey": survey_of(rows_of([top])), "is_cursor_ahead": is_cursor_ahead}
+    plan = make_plan([facts_of(kind=kind, **facts)])
+    said = {one.kind: one.text for one in plan.pipelines[0].tables[0].cautions}
+    assert {"future-cursor", "cursor-beyond-source"} & set(said) == ({told} if told else set())
+    assert told is None or "`hakiri apply shop --full-refresh`" in said[told]
+    anew = make_plan([facts_of(kind=kind, is_full_refresh=True, **facts)])
+    assert not {"future-cursor", "cursor-beyond-source"} & {one.kind for one in anew.pipelines[0].tables[0].cautions}
+
+
 def test_a_knob_tells_who_set_it() -> None:
     hint = BackfillHint(CursorKind.MONOTONIC, safe_parallelism=4, rate_budget=RateBudget(5, 1.0))
     knobs = knobs_of(facts_of(spec_of(backfill={"window": "30d"}, retry={"max_attempts": 5}), hint=hint))
@@ -190,6 +242,7 @@ def test_more_parallelism_than_the_source_bears_is_said_and_done() -> None:
         ({"load": {"upsert_key": "part"}}, {"transform": TransformFact("f00d", False, keeps_cursor=False)}, "no-order"),
         ({}, {"produced": (ColumnFact("id", "bigint"),)}, "no-order"),
         ({"tables": [{"name": "orders", "primary_key": ["id"]}]}, {"source_key": ("part", "id")}, "other-key"),
+        ({"load": {"mode": "upsert", "upsert_key": "id"}}, {"source_key": ("part",)}, "other-key"),
     ],
 )
 def test_what_may_surprise_is_said(spec: dict[str, Any], table: dict[str, Any], kind: str) -> None:

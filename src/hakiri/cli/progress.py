@@ -14,6 +14,7 @@ from hakiri.cli.wording import amount, at, describe_event, span
 from hakiri.errors import mask
 from hakiri.model.clock import Clock
 from hakiri.run.events import (
+    Cautioned,
     ChunkClaimed,
     ChunkFailed,
     ChunkLost,
@@ -40,7 +41,7 @@ EVERY = timedelta(seconds=1)
 """Plain lines show a pipeline's staged chunks at most this often."""
 
 _HEADS = ("pipeline", "now", "chunks", "rows", "rows/s", "left")
-_QUIET = (StageEnded, ChunkClaimed, ChunkReleased, LandingReserved, CursorMoved)
+_QUIET = (StageEnded, Cautioned, ChunkClaimed, ChunkReleased, LandingReserved, CursorMoved)
 _TROUBLE = (ChunkFailed, TableFailed, HookFailed, Retrying, Stopping, ChunkLost, ChunkNoted)
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from hakiri.run.events import (
+    Cautioned,
     ChunkClaimed,
     ChunkEvent,
     ChunkFailed,
@@ -41,6 +42,8 @@ def describe_event(event: Event) -> str:  # noqa: C901 one case for each kind
             return f"stage {one.stage}{f' failed with {one.code}' if one.code else ''}{_took(one.seconds)}"
         case Planned() as one:
             return f"{one.table}: planned, {count_of(one.open, 'chunk')} to do{_new(one.new)}{_lacking(one.rows)}"
+        case Cautioned() as one:
+            return f"{one.table}: caution: {one.message}"
         case PhaseMoved(before=before, after=after):
             return f"{before} -> {after}"
         case ChunkClaimed() as one:

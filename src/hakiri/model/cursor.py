@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, auto
 from typing import Any
+from uuid import UUID
 
 from hakiri.model.key import KeyValue, from_plain, to_plain
 
@@ -28,6 +29,8 @@ class CursorType(Enum):
     WHOLE = auto()
     DECIMAL = auto()
     REAL = auto()
+    TEXT = auto()
+    BYTES = auto()
     OTHER = auto()
 
     @classmethod
@@ -45,13 +48,17 @@ class CursorType(Enum):
 
     def holds(self, value: KeyValue) -> bool:
         """Whether the value lies on this line; any number lies on that of another."""
-        if self is CursorType.OTHER:
-            return True
+        if self.is_number:
+            return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+        if self in {CursorType.INSTANT, CursorType.LOCAL_TIME}:
+            return isinstance(value, datetime) and (value.tzinfo is not None) == (self is CursorType.INSTANT)
         if self is CursorType.DAY:
             return isinstance(value, date) and not isinstance(value, datetime)
-        if self.is_time:
-            return isinstance(value, datetime) and (value.tzinfo is not None) == (self is CursorType.INSTANT)
-        return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+        return isinstance(value, _PLAIN.get(self, object))
+
+    def is_like(self, other: CursorType) -> bool:
+        """Whether a value of the other line has its place on this one."""
+        return self is other or (self.is_number and other.is_number)
 
 
 def is_ahead(value: KeyValue | None, now: datetime) -> bool:
@@ -69,6 +76,12 @@ _TYPES = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), CursorType.WHOLE),
     "decimal": CursorType.DECIMAL,
     **dict.fromkeys(("float", "double"), CursorType.REAL),
+    "string": CursorType.TEXT,
+    "binary": CursorType.BYTES,
+}
+_PLAIN: dict[CursorType, tuple[type, ...]] = {
+    CursorType.TEXT: (str, UUID),  # a UUID lands as a text of the same order
+    CursorType.BYTES: (bytes,),
 }
 
 
@@ -87,6 +100,12 @@ class StoredCursor:
     value: KeyValue
     column: CursorColumn | None = None
     """None for the token of a page, and for what releases before this one have stored."""
+
+
+def is_of_type(stored: StoredCursor, column_type: str) -> bool:
+    """Whether a column of this Spark SQL type can be read from the cursor on: it has the order it had before."""
+    now = CursorType.of(column_type)
+    return now.holds(stored.value) and (stored.column is None or now.is_like(CursorType.of(stored.column.type)))
 
 
 def is_beyond(one: StoredCursor, other: StoredCursor) -> bool:

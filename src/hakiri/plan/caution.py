@@ -9,14 +9,14 @@ from enum import StrEnum
 from hakiri.errors import retry_advice
 from hakiri.model.chunk import ChunkStatus
 from hakiri.model.column_renames import present_name
-from hakiri.model.cursor import CursorType, shown
+from hakiri.model.cursor import CursorType, StoredCursor, is_beyond, shown
 from hakiri.model.source import CursorKind
 from hakiri.model.span import OneFile
 from hakiri.plan.batch import is_of_files, needs_order
 from hakiri.plan.chunking import Portion
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.modes import BY_CONTENT
-from hakiri.plan.read_from import cursor_column, type_of_cursor
+from hakiri.plan.read_from import cursor_column, cursor_of, type_of_cursor
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History
 from hakiri.plan.schema_changes import ChangeKind, SchemaChange
@@ -33,6 +33,7 @@ class CautionKind(StrEnum):
     NO_CURSOR = "no-cursor"
     NUMERIC_CURSOR = "numeric-cursor"
     FUTURE_CURSOR = "future-cursor"
+    CURSOR_BEYOND_SOURCE = "cursor-beyond-source"
     UNINDEXED_CURSOR = "unindexed-cursor"
     NO_KEY = "no-key"
     NO_ORDER = "no-order"
@@ -48,6 +49,12 @@ class CautionKind(StrEnum):
     MIXED_SHAPES = "mixed-shapes"
     CHANGED_FILE = "changed-file"
     RENAMED_FILE = "renamed-file"
+
+
+TOLD_BY_RUNS = frozenset(
+    {CautionKind.FUTURE_CURSOR, CautionKind.CURSOR_BEYOND_SOURCE, CautionKind.OTHER_KEY, CautionKind.NO_ORDER}
+)
+"""What every run says and journals, too: the table may come to lack rows, or hold others than its source has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +125,8 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
             CautionKind.NUMERIC_CURSOR,
             "a number has no lag: a row committed after a higher number was read is missed",
         )
-    if table.is_ahead and table.survey and table.survey.high is not None:
-        top = f"the greatest value of the cursor, {shown(table.survey.high)}, lies in the future"
-        yield CautionKind.FUTURE_CURSOR, f"{top}: rows that come before it is reached are not read"
-    if line is CursorType.OTHER and pipeline.mode(table) is LoadMode.INCREMENTAL_WATERMARK:
+    yield from _position(pipeline, table)
+    if line is CursorType.TEXT and pipeline.mode(table) is LoadMode.INCREMENTAL_WATERMARK:
         yield CautionKind.NO_CURSOR, "a text has another order at each source: every run reads the whole table"
     if table.is_unindexed:
         column = cursor_column(pipeline, table)
@@ -132,10 +137,33 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
         yield CautionKind.NO_KEY, "no primary key: what two reads have in common is told by content alone"
 
 
+def _position(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
+    """Where the cursor stands, or will stand, so far on that new rows may come before it."""
+    high = table.survey.high if table.survey else None
+    again = f"read the table again from its beginning: `hakiri apply {pipeline.spec.id} --full-refresh`"
+    if table.is_ahead and high is not None:
+        top = f"the greatest value of the cursor, {shown(high)}, lies in the future"
+        text = f"{top}: rows that come before it is reached are not read; correct it at the source, then {again}"
+        yield CautionKind.FUTURE_CURSOR, text
+        return
+    if table.is_full_refresh or pipeline.is_replacing(table) or (last := cursor_of(pipeline, table)) is None:
+        return
+    if table.is_cursor_ahead:
+        text = f"the table was read up to {shown(last)}, which lies in the future"
+        yield CautionKind.FUTURE_CURSOR, f"{text}: rows that come before it are not read; {again}"
+    elif high is not None and is_beyond(StoredCursor(last), StoredCursor(high)):
+        text = f"the table was read up to {shown(last)}, and the greatest value of its source is {shown(high)} now"
+        yield (
+            CautionKind.CURSOR_BEYOND_SOURCE,
+            f"{text}: rows in between are not read; if the source was corrected or filled anew, {again}",
+        )
+
+
 def _key(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
-    if table.source_key and table.spec.primary_key and set(table.source_key) != set(table.spec.primary_key):
-        own, named = ", ".join(table.source_key), ", ".join(table.spec.primary_key)
-        yield CautionKind.OTHER_KEY, f"the primary key of the source is {own}, and the manifest names {named}"
+    named = _named_key(pipeline, table)
+    if table.source_key and named and set(table.source_key) != set(named):
+        own, other = ", ".join(table.source_key), ", ".join(named)
+        yield CautionKind.OTHER_KEY, f"the primary key of the source is {own}, and the manifest names {other}"
     if not needs_order(pipeline, table):
         return
     if is_of_files(table):
@@ -146,6 +174,13 @@ def _key(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
         yield CautionKind.NO_ORDER, text
     else:
         yield CautionKind.NO_ORDER, "no cursor lands: of rows with one key, the one that is read last counts"
+
+
+def _named_key(pipeline: PipelineFacts, table: TableFacts) -> tuple[str, ...]:
+    """The key that the manifest names, in columns of the source; none where a transform makes it."""
+    key = pipeline.load(table).upsert_key if pipeline.mode(table) is LoadMode.UPSERT else ()
+    known = {column.name for column in table.columns}
+    return (key if set(key) <= known else ()) if key else table.spec.primary_key
 
 
 def _shape(table: TableFacts, portions: Iterable[Portion], target: Target) -> Cautions:

@@ -83,6 +83,8 @@ class TableFacts:
     """Why the cursor's order at the source is not that of what lands; empty where it is."""
     is_ahead: bool = False
     """Whether the greatest cursor value that the survey found lies in the future."""
+    is_cursor_ahead: bool = False
+    """Whether the value that the last read came to lies in the future."""
     is_unindexed: bool = False
     """Whether the source is known to have no index on the cursor."""
     survey: Survey | None = None

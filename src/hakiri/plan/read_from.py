@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from hakiri.model.chunk import TableKey
-from hakiri.model.cursor import CursorColumn, CursorType, shown
+from hakiri.model.cursor import CursorColumn, CursorType, StoredCursor, is_of_type, shown
 from hakiri.model.key import KeyValue
 from hakiri.plan.errors import (
     CursorColumnChanged,
@@ -44,21 +44,18 @@ def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
 
     Raises WatermarkUnfit, CursorColumnChanged, and CursorUnreadable where the column has become one of another type.
     """
-    if watermark_of(pipeline.spec, table.spec, pipeline.cursor_kind) is not None:
-        value, before = _watermark(pipeline, table), None
-    elif table.cursor is None:
+    stored = _stored(pipeline, table)
+    if stored is None:
         return None
-    else:
-        stored = cursor_from_text(TableKey(pipeline.spec.id, table.spec.name), table.cursor.value)
-        value, before = (stored.value, stored.column) if stored else (None, None)
+    value, before = stored.value, stored.column
     now = described_cursor(pipeline, table)
-    if value is None or now is None:
+    if now is None:
         return value
     if before is not None and before.name not in (now.name, table.spec.renamed.get(now.name)):
         raise CursorColumnChanged(
             pipeline=pipeline.spec.id, table=table.spec.name, before=before.name, after=now.name, value=shown(value)
         )
-    if CursorType.of(now.type).holds(value):
+    if is_of_type(stored, now.type):
         return value
     was = before.type if before else f"a {type(value).__name__}"
     reason = f"({shown(value)}) is {was}, and `{now.name}` is {now.type} now"
@@ -104,6 +101,15 @@ def lag_of(pipeline: PipelineFacts, table: TableFacts) -> timedelta:
     return incremental.lag
 
 
+def _stored(pipeline: PipelineFacts, table: TableFacts) -> StoredCursor | None:
+    """What the last read came to, as it was kept. Raises WatermarkUnfit."""
+    if watermark_of(pipeline.spec, table.spec, pipeline.cursor_kind) is not None:
+        value = _watermark(pipeline, table)
+        return None if value is None else StoredCursor(value)
+    key = TableKey(pipeline.spec.id, table.spec.name)
+    return cursor_from_text(key, table.cursor.value) if table.cursor else None
+
+
 def _watermark(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     """The table's watermark, as far as a source can be asked from it on.
 
@@ -111,10 +117,11 @@ def _watermark(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     """
     column = cursor_column(pipeline, table) or ""
     kind = _type_of(table, column)
-    if type_of_cursor(pipeline, table) is CursorType.OTHER and kind != "string":
+    line = CursorType.of(kind)
+    if line in {CursorType.BYTES, CursorType.OTHER}:
         reason = f"it is {kind}, which has no order that the source and the table share"
         raise WatermarkUnfit(pipeline=pipeline.spec.id, table=table.spec.name, column=column, reason=reason)
-    return None if kind == "string" else table.watermark
+    return None if line is CursorType.TEXT else table.watermark
 
 
 def _start(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:

@@ -1,4 +1,4 @@
-"""Everything that can happen in a run, one value for each kind. None holds a value of a row or a secret."""
+"""Everything that can happen in a run, a value for each kind. None holds a secret, or more of a row than its cursor."""
 
 from __future__ import annotations
 
@@ -38,6 +38,16 @@ class Planned:
     new: int
     open: int
     rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cautioned:
+    """The plan of a table has a caution, of this kind."""
+
+    kind: ClassVar[str] = "cautioned"
+    table: str
+    caution: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +247,7 @@ class RunEnded:
 
 
 Body = (
-    RunStarted | StageEnded | Planned | PhaseMoved
+    RunStarted | StageEnded | Planned | Cautioned | PhaseMoved
     | ChunkClaimed | ChunkStaged | ChunkNoted | ChunkFailed | ChunkReleased | ChunkLost
     | LandingReserved | Landed | CursorMoved | HookCalled | HookFailed | TableFailed
     | ViewChanged | ViewFailed | Retrying | Stopping | RunEnded

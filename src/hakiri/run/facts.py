@@ -23,7 +23,7 @@ from hakiri.plan.errors import WatermarkUnfit
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.modes import BY_CONTENT, watermark_of
 from hakiri.plan.overlap import landed_before
-from hakiri.plan.read_from import floor_of
+from hakiri.plan.read_from import cursor_of, floor_of
 from hakiri.plan.rounds import History
 from hakiri.run.errors import TableBare
 from hakiri.run.schema_history import last_schema_decision
@@ -250,7 +250,10 @@ def _surveyed(pipeline: PipelineFacts, table: TableFacts, connector: Connector, 
     # A file without rows may have columns later on; a table of a database has them or lands nothing, ever.
     if not schema.names and not any(isinstance(piece.span, OneFile) for piece in survey.pieces):
         raise TableBare(pipeline=pipeline.spec.id, table=table.spec.name)
-    return replace(table, survey=survey, is_ahead=is_ahead(survey.high, SystemClock().now()))
+    now = SystemClock().now()
+    # A full refresh and a table that is exchanged do not go by what was stored, so they do not look at it.
+    last = None if table.is_full_refresh or pipeline.is_replacing(table) else cursor_of(pipeline, table)
+    return replace(table, survey=survey, is_ahead=is_ahead(survey.high, now), is_cursor_ahead=is_ahead(last, now))
 
 
 def _phase(spec: PipelineSpec, catalog: Catalog | None) -> Phase | None:

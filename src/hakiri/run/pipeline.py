@@ -54,7 +54,7 @@ class RunResult:
     left_running: bool = False
     """Whether a task did not end when it was asked to; it ends with its session."""
     notes: tuple[str, ...] = ()
-    """Remarks on how chunks were read that are no errors."""
+    """Cautions of the plan, and remarks on how chunks were read, that are no errors."""
 
     @property
     def rows(self) -> int:

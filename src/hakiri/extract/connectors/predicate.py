@@ -21,6 +21,10 @@ class Dialect(Protocol):
         """A placeholder that stands for the value from now on, to be compared with the column."""
         ...
 
+    def below(self, column: str) -> str:
+        """The condition that a value lies below all that a cursor of the column can have; empty where none can."""
+        ...
+
     def position(self, bound: int, *, at_least: bool) -> str:
         """The condition that a row's position is at or above the bound, or below it."""
         ...
@@ -32,7 +36,10 @@ class UnknownSpan(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The least value of a column that is still to be read; rows without a value are read each time."""
+    """The least value of a column that is still to be read; rows without one that a cursor can have are read each time.
+
+    Those above all others need no condition of their own: they lie above every floor.
+    """
 
     column: str
     value: KeyValue
@@ -57,7 +64,8 @@ def condition(span: Span, floor: Floor | None, dialect: Dialect) -> str:
 
 def _floor(floor: Floor, dialect: Dialect) -> str:
     key = dialect.key(floor.column)
-    return f"{key} >= {dialect.bind(floor.column, floor.value)} OR {key} IS NULL"
+    parts = [f"{key} >= {dialect.bind(floor.column, floor.value)}", f"{key} IS NULL", dialect.below(floor.column)]
+    return " OR ".join(filter(None, parts))
 
 
 def _span(span: Span, dialect: Dialect) -> str:

@@ -2,8 +2,9 @@
 
 Within a batch the latest cursor wins, then the row that was read last: of the later chunk (file), further down in it.
 Against the table, a row with an older cursor changes nothing; one with the same cursor and other content was changed
-within the cursor's grain, and wins because its landing is later. A row keeps its values in columns that its source no
-longer gives.
+within the cursor's grain, and wins because its landing is later. So does a row whose value, or whose stored value, is
+none that a cursor can have (`land.query.watermark.mark`): it has no order, and is read again by every run. A row keeps
+its values in columns that its source no longer gives.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from hakiri.land.decide.fit_columns import fitted_column
 from hakiri.land.decide.prune import REACH, bounds
 from hakiri.land.decide.same_rows import PART_COLUMN, Given, is_read_alike, is_stored_alike
 from hakiri.land.modes.instead import instead
+from hakiri.land.query.watermark import mark
 from hakiri.land.recipe import FILE_COLUMN, ROW_COLUMN, Steps
 from hakiri.land.sql import column, listed
 from hakiri.model.staged import CHUNK_COLUMN, HASH_COLUMN
@@ -42,7 +44,7 @@ READ_LAST = f"LENGTH({CHUNK_COLUMN}) DESC, {CHUNK_COLUMN} DESC, {FILE_COLUMN} DE
 
 def latest(schema: Struct, *, key: tuple[str, ...], cursor: str | None, more: tuple[str, ...] = ()) -> str:
     """SELECT of the newest staged row of each key, with these columns more."""
-    by_cursor = [f"{column(cursor)} DESC NULLS LAST"] if cursor else []
+    by_cursor = [f"{_mark(schema, cursor)} DESC NULLS LAST"] if cursor else []
     newest = ", ".join([*by_cursor, READ_LAST, f"{column(HASH_COLUMN)} DESC"])
     return LATEST.format(columns=listed((*schema.names, *more)), key=listed(key), newest=newest)
 
@@ -60,7 +62,7 @@ def upsert(
 ) -> Steps:
     """Insert new keys, replace older rows of known ones, and leave the rest; of the table only their reach is read."""
     match = " AND ".join(f"{column(name, of='t')} = {column(name, of='s')}" for name in key)
-    settled = _settled(stored, cursor)
+    settled = _settled(schema, stored, cursor)
     if not is_read_alike(stored, given, staged):
         settled = f"{settled} OR ({is_stored_alike(schema, stored, given)})"
     kept = _kept(schema, stored, given)
@@ -99,12 +101,17 @@ def _kept(schema: Struct, stored: Struct, given: Given) -> dict[str, str]:
     }
 
 
-def _settled(stored: Struct, cursor: str | None) -> str:
+def _settled(schema: Struct, stored: Struct, cursor: str | None) -> str:
     """That the table's row `t` need not give way to `s`: it says the same, or is newer."""
     reasons = []
     if stored.find(HASH_COLUMN):
         reasons.append(f"{column(HASH_COLUMN, of='t')} = {column(HASH_COLUMN, of='s')}")
-    if cursor and stored.find(cursor):
-        old, new = column(cursor, of="t"), column(cursor, of="s")
-        reasons.append(f"({old} IS NOT NULL AND ({new} IS NULL OR {new} < {old}))")
+    if cursor:
+        reasons.append(f"{_mark(schema, cursor, of='s')} < {_mark(stored, cursor, of='t')}")
     return " OR ".join(f"COALESCE({reason}, FALSE)" for reason in reasons) or "FALSE"
+
+
+def _mark(columns: Struct, cursor: str, *, of: str = "") -> str:
+    """The cursor's value where a row can be ordered by it, else NULL."""
+    found = columns.find(cursor)
+    return mark(column(cursor, of=of), found.type) if found else "NULL"

@@ -8,12 +8,13 @@ from typing import ClassVar
 from hakiri.catalog.errors import PlanChanged
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.ledger import Phase, Pipeline
+from hakiri.plan.caution import TOLD_BY_RUNS
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.fingerprint import check_unmoved, fingerprint
 from hakiri.plan.make import make_plan
-from hakiri.plan.plan import PipelinePlan
+from hakiri.plan.plan import PipelinePlan, TablePlan
 from hakiri.plan.schema_changes import refusal, schema_changes
-from hakiri.run.events import Planned
+from hakiri.run.events import Cautioned, Planned
 from hakiri.run.facts import GatheredFacts, gather_facts
 from hakiri.run.land_pipeline import record_table_failed
 from hakiri.run.phase import move_phase
@@ -101,6 +102,17 @@ def _record_planned(run: PipelineRun, plan: PipelinePlan) -> None:
                 rows=table.lacking.rows if table.has_work else 0,
             )
         )
+        _record_cautions(run, table)
+
+
+def _record_cautions(run: PipelineRun, table: TablePlan) -> None:
+    """Record and note the cautions that a scheduled run must not keep silent about, each once in a run."""
+    name, notes = table.table.table, run.outcome.notes
+    for caution in table.cautions:
+        note = f"{name}: {caution.text}"
+        if caution.kind in TOLD_BY_RUNS and note not in notes:
+            notes.append(note)
+            run.context.journal.record(Cautioned(table=name, caution=caution.kind.value, message=caution.text))
 
 
 def _is_stuck(plan: PipelinePlan) -> bool:

@@ -30,6 +30,7 @@ from hakiri.extract.connectors.files.store import MEND, NAME, Found, Store, clas
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.errors import BadValue, RequestWrong
+from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import OneFile, Span, WholeTable
@@ -171,7 +172,7 @@ def _sample(found: list[Found]) -> list[Found]:
 
 
 def _above(batch: pa.RecordBatch, schema: TableSchema, since: KeyValue | None) -> pa.RecordBatch:
-    """The rows at or above the floor, and those without a cursor."""
+    """The rows at or above the floor, and those without a value that a cursor can have."""
     cursor = schema.table.cursor
     if since is None or cursor is None or kind_of(batch) is not BatchKind.ROWS:
         return batch
@@ -181,4 +182,7 @@ def _above(batch: pa.RecordBatch, schema: TableSchema, since: KeyValue | None) -
     except (pa.ArrowException, TypeError, ValueError) as cause:
         reason = f"the floor of `{cursor}` is no {values.type}"
         raise RequestWrong(connector=NAME, table=schema.name, reason=reason) from cause
-    return batch.filter(pc.or_kleene(pc.is_null(values), pc.greater_equal(values, floor)))
+    is_below = pc.less(values, floor)
+    if pa.types.is_floating(values.type):
+        is_below = pc.and_(is_below, pc.less_equal(pc.abs(values), float(EXACT_REAL)))
+    return batch.filter(pc.invert(pc.fill_null(is_below, False)))

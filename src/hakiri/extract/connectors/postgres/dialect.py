@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from uuid import UUID
 
-from hakiri.extract.connectors.postgres.types import TEXTS, TYPE
+from hakiri.extract.connectors.postgres.types import TEXTS, TYPE, below
 from hakiri.extract.connectors.predicate import quoted
 from hakiri.model.key import KeyValue
 from hakiri.model.table import TableSchema
@@ -35,6 +35,9 @@ class PostgresDialect:
         setting = f"hakiri.v{len(self.settings)}"
         self.settings[setting] = to_text(value)
         return VALUE.format(setting=setting, type=self.type(column))
+
+    def below(self, column: str) -> str:
+        return below(quoted(column), self.schema.columns.field(column).type, self.name(column))
 
     def position(self, bound: int, *, at_least: bool) -> str:
         return (FROM_BLOCK if at_least else BELOW_BLOCK).format(block=bound)

@@ -131,15 +131,32 @@ def bounded(column: str, kind: pa.DataType, server: str) -> str:
     Of a column whose type at the server holds no other value, nothing is asked: it would be compared as a numeric.
     """
     if types.is_temporal(kind):
-        return f"isfinite({column}) AND {column} >= '0001-01-01' AND {column} < '10000-01-01'"
+        return f"isfinite({column}) AND {column} >= {_FIRST_DAY} AND {column} < '10000-01-01'"
+    most = _most(kind, server)
+    return f"{column} BETWEEN {most[0]} AND {most[1]}" if most else "TRUE"
+
+
+def below(column: str, kind: pa.DataType, server: str) -> str:
+    """That a value lies below all those that `bounded` takes; empty where none does."""
+    if types.is_temporal(kind):
+        return f"{column} < {_FIRST_DAY}"
+    most = _most(kind, server)
+    return f"{column} < {most[0]}" if most else ""
+
+
+_FIRST_DAY = "'0001-01-01'"
+
+
+def _most(kind: pa.DataType, server: str) -> tuple[str, str] | None:
+    """The least and the greatest number that a cursor can have; None where the server's type holds no other."""
     if types.is_floating(kind):
-        return f"{column} BETWEEN {-EXACT_REAL} AND {EXACT_REAL}"
+        return f"{-EXACT_REAL}", f"{EXACT_REAL}"
     if types.is_decimal(kind):
-        most = "9" * (kind.precision - kind.scale) or "0"
-        return f"{column} BETWEEN -{most}.{'9' * kind.scale} AND {most}.{'9' * kind.scale}"
+        whole = "9" * (kind.precision - kind.scale) or "0"
+        return f"-{whole}.{'9' * kind.scale}", f"{whole}.{'9' * kind.scale}"
     if types.is_integer(kind) and kind.bit_width < _BITS.get(server, sys.maxsize):
-        return f"{column} BETWEEN {-(1 << kind.bit_width - 1)} AND {(1 << kind.bit_width - 1) - 1}"
-    return "TRUE"
+        return f"{-(1 << kind.bit_width - 1)}", f"{(1 << kind.bit_width - 1) - 1}"
+    return None
 
 
 def why_unordered(server: ServerType, kind: pa.DataType) -> str:

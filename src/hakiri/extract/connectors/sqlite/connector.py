@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from hakiri.errors import Place, SourceError
-from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
+from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named, sorts_otherwise
 from hakiri.extract.connectors.fit_values import json_text
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.predicate import UnknownSpan, condition, floor_of, quoted
@@ -18,7 +18,7 @@ from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch, 
 from hakiri.extract.connectors.sqlite import SqliteConfig
 from hakiri.extract.connectors.sqlite.database import NAME, classified, opened, relation
 from hakiri.extract.connectors.sqlite.survey import SqliteDialect, survey
-from hakiri.extract.connectors.sqlite.types import declared_type, fit_column, stored_type, why_unordered
+from hakiri.extract.connectors.sqlite.types import declared_type, fit_column, storage_class, stored_type, why_unordered
 from hakiri.extract.errors import RequestWrong, TableMissing
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Survey
@@ -33,6 +33,7 @@ SAMPLE_ROWS = 1_000
 COLUMNS = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid"
 SEEN = "SELECT 1 FROM {table} LIMIT 0"
 SAMPLE = "SELECT {column} FROM {table} LIMIT {rows}"
+OTHER_STORAGE = "SELECT typeof({column}) FROM {table} WHERE typeof({column}) NOT IN ('null', ?) LIMIT 1"
 ROWS = "SELECT {selected} FROM {table} WHERE {condition}"
 # A first column of a primary key has an index, or is the row's own number.
 INDEXED = """
@@ -74,11 +75,10 @@ class SqliteConnector:
                 (name, arrow_type(told) if told else types[name] or _sampled(connection, table, name))
                 for name, told in asked.items()
             ]
+            schema = pa.schema(fields)
+            unordered = _why_unordered(connection, table, listed, schema)
         own_key = tuple(name for name, _, place in sorted(listed, key=lambda column: column[2]) if place)
         key = table.primary_key or (own_key if set(own_key) <= set(asked) else ())
-        schema = pa.schema(fields)
-        declared = next((kind for name, kind, _ in listed if name == table.cursor and name in asked), "")
-        unordered = why_unordered(declared, schema.field(table.cursor).type) if declared else ""
         return TableSchema(table, schema, key, own_key, unordered)
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
@@ -134,6 +134,23 @@ def _sampled(connection: sqlite3.Connection, table: SourceTable, column: str) ->
     sql = SAMPLE.format(column=quoted(column), table=relation(table), rows=SAMPLE_ROWS)
     found = connection.execute(sql)
     return stored_type(value for (value,) in found)
+
+
+def _why_unordered(
+    connection: sqlite3.Connection, table: SourceTable, listed: list[tuple[str, str, int]], schema: pa.Schema
+) -> str:
+    """Why the cursor sorts otherwise than it lands, by its declared type or by how its values are stored."""
+    if table.cursor is None or table.cursor not in schema.names:
+        return ""
+    declared = next(kind for name, kind, _ in listed if name == table.cursor)
+    kind = schema.field(table.cursor).type
+    if reason := why_unordered(declared, kind):
+        return reason
+    if not (wanted := storage_class(declared, kind)):
+        return ""
+    sql = OTHER_STORAGE.format(column=quoted(table.cursor), table=relation(table))
+    found = connection.execute(sql, [wanted]).fetchone()
+    return sorts_otherwise(f"stored as {found[0]} in some rows", kind) if found else ""
 
 
 def _selected(

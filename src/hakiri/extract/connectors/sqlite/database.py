@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from hakiri.errors import Place, SourceError
 from hakiri.extract.connectors.predicate import quoted
-from hakiri.extract.connectors.sqlite.types import instant
+from hakiri.extract.connectors.sqlite.types import INSTANTS
 from hakiri.extract.errors import (
     BadValue,
     ColumnMissing,
@@ -27,7 +27,6 @@ from hakiri.model.errors import BadConfig
 from hakiri.model.table import SourceTable
 
 NAME = "sqlite"
-INSTANT = "hakiri_instant"
 QUERY_VIEW = "hakiri_query"
 
 _NO_COLUMN = re.compile(r"no such column: (?:.*\.)?(.+)")
@@ -50,7 +49,8 @@ def opened(
     try:
         # Text that is not UTF-8 is kept byte for byte until it is judged.
         connection.text_factory = lambda stored: stored.decode("utf-8", "surrogateescape")
-        connection.create_function(INSTANT, 1, instant, deterministic=True)
+        for name, instant in INSTANTS.items():
+            connection.create_function(name, 1, instant, deterministic=True)
         if table.query is not None:
             connection.execute(f"CREATE TEMP VIEW {QUERY_VIEW} AS {table.query.strip().rstrip(';')}")
         connection.execute("BEGIN")

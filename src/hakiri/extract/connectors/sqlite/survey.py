@@ -10,8 +10,8 @@ from typing import Any
 from pyarrow import types
 
 from hakiri.extract.connectors.predicate import Floor, condition, quoted
-from hakiri.extract.connectors.sqlite.database import INSTANT, relation
-from hakiri.extract.connectors.sqlite.types import bounded, from_sqlite, is_temporal, to_sqlite
+from hakiri.extract.connectors.sqlite.database import relation
+from hakiri.extract.connectors.sqlite.types import below, bounded, from_sqlite, instant_function, is_temporal, to_sqlite
 from hakiri.model.key import Key, KeyValue
 from hakiri.model.source import Piece, Survey
 from hakiri.model.span import KeyRange, Span, WholeTable, cut, cut_positions
@@ -43,7 +43,7 @@ class SqliteDialect:
     def key(self, column: str) -> str:
         # Times are stored as texts in more than one spelling; as instants they have one order.
         if is_temporal(self._type(column)):
-            return f"{INSTANT}({quoted(column)})"
+            return f"{instant_function(self._type(column))}({quoted(column)})"
         # Byte by byte, as a text is compared once it has landed, whatever collation the column has.
         is_text = types.is_string(self._type(column)) and column == self.schema.table.cursor
         return f"{quoted(column)} COLLATE BINARY" if is_text else quoted(column)
@@ -56,6 +56,9 @@ class SqliteDialect:
             return "CAST(? AS TEXT)"
         self.values.append(bound)
         return "?"
+
+    def below(self, column: str) -> str:
+        return below(self.key(column), self._type(column))
 
     def position(self, bound: int, *, at_least: bool) -> str:
         self.values.append(bound)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -79,30 +80,80 @@ def is_temporal(kind: pa.DataType) -> bool:
     return bool(types.is_timestamp(kind) or types.is_date(kind))
 
 
-def instant(stored: Any) -> int | None:
-    """The microseconds since 1970 that a stored text stands for, or None where it stands for no time."""
-    try:
-        return _microseconds(datetime.fromisoformat(stored))
-    except (TypeError, ValueError):
+def instant_function(kind: pa.DataType) -> str:
+    """The SQL function, one of INSTANTS, by which stored texts of a temporal type are compared."""
+    if types.is_date(kind):
+        return "hakiri_day"
+    return "hakiri_instant" if kind.tz else "hakiri_local_time"
+
+
+def _instant(stored: Any, *, form: re.Pattern[str]) -> int | None:
+    """The microseconds since 1970 that a stored text stands for; None where its column has no place for it."""
+    if not isinstance(stored, str) or not form.fullmatch(stored):
         return None
+    try:
+        passed = _microseconds(datetime.fromisoformat(stored))
+    except ValueError:
+        return None
+    return passed if _FIRST <= passed <= _LAST else None
+
+
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = r"[ T][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?"
+INSTANTS = {
+    name: partial(_instant, form=re.compile(form))
+    for name, form in {
+        "hakiri_day": _DAY,
+        "hakiri_local_time": f"{_DAY}(?:{_TIME})?",
+        "hakiri_instant": f"{_DAY}{_TIME}(?:Z|[+-][0-9]{{2}}(?::?[0-9]{{2}})?)",
+    }.items()
+}
+"""For each type of time, the function that reads what `fit_column` lands; what is set aside is no time to them."""
 
 
 def bounded(key: str, kind: pa.DataType) -> str:
     """That a stored value is finite and fits the type it lands in: what is set aside moves no cursor."""
     if types.is_integer(kind):
-        most = 1 << kind.bit_width - 1
-        return f"typeof({key}) = 'integer' AND {key} BETWEEN {-most} AND {most - 1}"
-    if types.is_floating(kind) or types.is_decimal(kind):
-        most = 10 ** (kind.precision - kind.scale) if types.is_decimal(kind) else EXACT_REAL
-        return f"typeof({key}) IN ('integer', 'real') AND {key} > {-most} AND {key} < {most}"
+        return f"typeof({key}) = 'integer' AND {key} BETWEEN {_least(kind)} AND {-_least(kind) - 1}"
+    if is_number(kind):
+        return f"typeof({key}) IN ('integer', 'real') AND {key} > {_least(kind)} AND {key} < {-_least(kind)}"
     stored_as = "text" if types.is_string(kind) else "blob" if types.is_binary(kind) else "integer"
     return f"typeof({key}) = '{stored_as}'"
+
+
+def below(key: str, kind: pa.DataType) -> str:
+    """That a stored value lies below all those that `bounded` takes; empty where none does."""
+    return f"{key} {'<' if types.is_integer(kind) else '<='} {_least(kind)}" if is_number(kind) else ""
+
+
+def _least(kind: pa.DataType) -> int:
+    """The least whole number of the type; of a decimal and a real, the one that no value reaches."""
+    if types.is_decimal(kind):
+        return -int(10 ** (kind.precision - kind.scale))
+    return -(1 << kind.bit_width - 1) if types.is_integer(kind) else -EXACT_REAL
+
+
+def has_text_affinity(declared: str) -> bool:
+    """Whether SQLite stores every number in a column declared so as a text."""
+    own = declared_type(declared)
+    return own is not None and bool(types.is_string(own)) and not _DECIMAL.match(declared.upper())
+
+
+def storage_class(declared: str, kind: pa.DataType) -> str:
+    """How all values of a cursor have to be stored to sort as they land; empty where they sort so however stored.
+
+    SQLite has any number below any text, and that below any blob. A column of numbers takes no harm: what else is
+    stored in it lies above every floor, so that it is read each time and set aside.
+    """
+    if types.is_string(kind):
+        return "" if has_text_affinity(declared) else "text"
+    return "blob" if types.is_binary(kind) else ""
 
 
 def why_unordered(declared: str, kind: pa.DataType) -> str:
     """Why values of a column declared so sort otherwise than what they land as; empty where they sort alike."""
     own = declared_type(declared)
-    is_text = own is not None and types.is_string(own) and not _DECIMAL.match(declared.upper())
+    is_text = has_text_affinity(declared)
     is_numeric = own is not None and not is_text and not types.is_binary(own) and not is_temporal(own)
     is_other = (is_text and is_number(kind)) or (is_numeric and types.is_string(kind))
     return sorts_otherwise(declared, kind) if is_other else ""
@@ -135,7 +186,7 @@ def from_sqlite(value: int | float | str | bytes, kind: pa.DataType) -> KeyValue
     if not is_temporal(kind) or not isinstance(value, int):
         return value
     moment = datetime.fromtimestamp(value // 1_000_000, UTC).replace(microsecond=value % 1_000_000)
-    if types.is_date(kind) and moment.time() == datetime.min.time():
+    if types.is_date(kind):
         return moment.date()
     return moment if types.is_timestamp(kind) and kind.tz else moment.replace(tzinfo=None)
 
