@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -108,7 +109,8 @@ def test_the_jobs_land_in_schemas_what_an_apply_lands(
     assert {"chunks", "landings"} <= connect.tables(f"{schema}_state").keys()
     assert not list(tmp_path.joinpath("jobs").rglob("_delta_log"))
     told = told_by_notebook("look_at_runs", tmp_path, connect, **both.places, **named)
-    assert "files/orders: landing 1 landed" in told
+    assert "files.orders of pipeline files" in told
+    assert re.search(r"^1 +landed", told, re.MULTILINE)
     assert "Rows in files.orders_quarantine" in told
 
 
@@ -163,7 +165,7 @@ def test_a_pipeline_in_folders_is_read_anew_by_hand(tmp_path: Path, connect: Con
 def told_by_notebook(name: str, folder: Path, connect: ConnectServer, *, project: str, **places: str) -> str:
     """What a notebook shows whose first cell names these places."""
     text = (REPO / "notebooks" / f"{name}.py").read_text()
-    named = {"PROJECT: Path | None = None": f"PROJECT = Path({project!r})"}
+    named = {"PROJECT: str | None = None": f"PROJECT = {project!r}"}
     named |= {f'{key.upper()} = ""': f"{key.upper()} = {place!r}" for key, place in places.items()}
     for constant, filled in named.items():
         assert constant in text

@@ -23,7 +23,7 @@ ROUND = """
 import sys
 from hakiri.catalog.open import DeltaTables, open_catalog
 from hakiri.engine.connect import open_remote
-from hakiri.errors import LeaseLost
+from hakiri.catalog.errors import LeaseLost
 from hakiri.model.chunk import Chunk, ChunkKey, Seal, TableKey, Window
 from hakiri.model.ledger import Pipeline, Sidecar, Snapshot
 

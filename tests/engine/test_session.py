@@ -26,7 +26,7 @@ from pathlib import Path
 from hakiri.engine.session import close_session, open_session
 from hakiri.engine.settings import EngineSettings, default_cache_dir
 from hakiri.model.session import SessionKind
-from hakiri.errors import SessionFailed
+from hakiri.model.errors import SessionFailed
 
 def settings(**changed):
     return EngineSettings(kind=SessionKind.LOCAL, archive=False, log_dir=Path(sys.argv[1]), **changed)

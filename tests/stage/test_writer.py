@@ -185,7 +185,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 import pyarrow as pa
-from hakiri.errors import NotWritable
+from hakiri.model.errors import NotWritable
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.parquet import Sizes
 from stage.attempts import ATTEMPT, batch
