@@ -303,7 +303,7 @@ class Life:
 
     def edit_cursor(self, dice: random.Random) -> None:
         """Name another cursor: where one is stored, that is refused until all is read anew."""
-        if not self.kind.has_cursor:
+        if not self.kind.has_cursor or not self.source.rows():  # an empty source leaves the cursor where it was
             return
         self._settle()
         before = self.kind

@@ -293,6 +293,13 @@ def test_a_replacing_load_reads_the_whole_table_each_time() -> None:
     assert [from_json(chunk.predicate).since for chunk in make_plan([facts]).new_chunks] == [None]
 
 
+def test_a_replacing_load_takes_another_cursor_at_once() -> None:
+    before = replace(stored(5), value=to_text(StoredCursor(5, CursorColumn("seen", "int"))))
+    facts = facts_of(spec_of(load={"mode": "truncate"}), cursor=before, landed=BEGUN, survey=survey_of(rows_of([1, 5])))
+    (table,) = make_plan([facts]).pipelines[0].tables
+    assert (table.counts.new, table.is_overlap_only) == (1, False)
+
+
 def files(*found: tuple[str, str]) -> Survey:
     return Survey(tuple(Piece(OneFile(path, version), bytes=10) for path, version in found))
 

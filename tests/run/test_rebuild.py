@@ -86,11 +86,8 @@ def test_a_rebuild_that_was_cut_short_is_ended_by_the_next(rounds: Rounds) -> No
     assert rounds.carry_out() == []
 
 
-@pytest.mark.parametrize("beside", ["quarantine", "tombstones"])
-def test_a_number_that_only_a_table_beside_carries_is_not_used_again(rounds: Rounds, beside: str) -> None:
-    """A landing whose rows were all set aside, or that was cut off after its tombstones, leaves none in the table."""
-    rounds.put("a", "1")
-    rounds.carry_out()
+def set_aside(rounds: Rounds, beside: str) -> None:
+    """Let landing 2 have left rows in a table beside this one, and none in it."""
     aside = TableKey("shop", f"orders/{beside}")
     stamp = Stamp(app_id=app_id("test", aside), table=aside, number=2, chunks=(), runs=(), cursor="")
     write_deltalake(
@@ -100,6 +97,24 @@ def test_a_number_that_only_a_table_beside_carries_is_not_used_again(rounds: Rou
             app_transactions=[Transaction(stamp.app_id, 2)], custom_metadata={"userMetadata": to_text(stamp, Tally())}
         ),
     )
+
+
+def test_a_landing_that_left_nothing_but_quarantined_rows_is_what_the_catalog_knows_it_for(rounds: Rounds) -> None:
+    rounds.put("a", "1")
+    rounds.carry_out()
+    set_aside(rounds, "quarantine")
+    chunk = ChunkKey("shop", "orders", "0002-00001")
+    with rounds.services() as parts:
+        parts.catalog.restore_landing(Landing(TABLE, 2, (chunk,), LandingStatus.LANDED, version=0))
+    assert restore(rounds) == Restored(table=TABLE, known=2)
+
+
+@pytest.mark.parametrize("beside", ["quarantine", "tombstones"])
+def test_a_number_that_only_a_table_beside_carries_is_not_used_again(rounds: Rounds, beside: str) -> None:
+    """A landing whose rows were all set aside, or that was cut off after its tombstones, leaves none in the table."""
+    rounds.put("a", "1")
+    rounds.carry_out()
+    set_aside(rounds, beside)
     rounds.lose_catalog()
     assert restore(rounds).landings == (1, 2)
     rounds.put("b", "2")
