@@ -92,8 +92,11 @@ def main() -> int:
         for lap, kind in turns(wanted, asked.seed):
             if lives.applies.total() >= asked.rounds or monotonic() - started > asked.minutes * 60:
                 break
+            before = lives.applies.total(), monotonic()
             steps = history(kind, seeded(f"{kind} {asked.seed} {lap}"), asked.length)
-            if wrong := lives.live(kind, steps):
+            wrong = lives.live(kind, steps)
+            print(f"{kind}: {lives.applies.total() - before[0]} applies, {monotonic() - before[1]:.0f} s", flush=True)
+            if wrong:
                 lives.failed += 1
                 print(f"--kind '{kind}', lap {lap}: {wrong}", flush=True)
                 if asked.shorten:
