@@ -21,7 +21,7 @@ from hakiri.model.session import SessionKind
 from postgres_servers import LoginServer, login_server, postgres_server
 from projects import MakeProject
 from shared_servers import run_folder, shared, stop_all
-from small_queries import FOR_SMALL_QUERIES, JAVA_OPTIONS
+from small_queries import FOR_SMALL_QUERIES, IN_ONE_PARTITION, JAVA_OPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +135,7 @@ def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             archive=False,
             preload=WORKER_MODULES,
             log_dir=tmp_path_factory.mktemp("spark") / "logs",
-            conf=FOR_SMALL_QUERIES,
+            conf={**FOR_SMALL_QUERIES, **IN_ONE_PARTITION},
         )
     )
     close_session()

@@ -8,3 +8,9 @@ FOR_SMALL_QUERIES = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",
 }
+IN_ONE_PARTITION = {
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""A task costs more than its few rows. The Spark Connect server goes without, and shuffles rows among several."""

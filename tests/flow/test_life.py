@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from flow.life import Life, landed
-from flow.life_history import history, shortened
+from flow.life_history import Step, history, shortened
 from flow.life_sources import Kind, kinds, seeded
 from flow.shape_table import KINDS, SHAPES, life_of, promised
 from flow.stand import Stand
@@ -30,6 +30,11 @@ def test_a_table_is_what_its_mode_promises_after_every_apply(
     make_stand: MakeStand, postgres_url: str, kind: Kind
 ) -> None:
     Life(kind, make_stand({}), postgres_url).live(history(kind, seeded(str(kind)), rounds=3))
+
+
+def test_a_renamed_pipeline_with_a_transform_adopts_its_table(make_stand: MakeStand) -> None:
+    deeds = ("apply", "edit_transform", "insert", "apply", "rename_pipeline", "insert", "apply")
+    Life(Kind("sqlite", "upsert", has_cursor=False), make_stand({})).live([Step(deed, 1) for deed in deeds])
 
 
 @pytest.mark.exhaustive

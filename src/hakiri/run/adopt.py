@@ -44,7 +44,8 @@ def adopt_tables(services: Services, project: Project, name: str, old: str) -> l
         reason = f"`{old}` is a pipeline of the manifest" if old != name else "they are the same pipeline"
         raise AdoptionUnfit(pipeline=name, old=old, reason=reason, advice=f"take `{old}` out of the manifest first")
     former = spec.model_copy(update={"id": old})
-    for restored in rebuild(services, [former]):  # a catalog that was lost knows the landings again
+    as_now = replace(services, transforms=lambda _: services.transforms(spec))  # the manifest has none under the old id
+    for restored in rebuild(as_now, [former]):  # a catalog that was lost knows the landings again
         if restored.error is not None:
             raise restored.error
     _require_quiet(services, spec, old)
