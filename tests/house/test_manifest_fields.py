@@ -12,11 +12,21 @@ import pytest
 from pydantic import BaseModel
 
 from hakiri.extract.connectors import registry
+from hakiri.spec.load import LoadSection
 from hakiri.spec.project import ProjectSpec
 
 SRC = Path(__file__).parents[2] / "src" / "hakiri"
+LOADS = (
+    "AppendLoad",
+    "TruncateLoad",
+    "UpsertLoad",
+    "BlueGreenLoad",
+    "WatermarkLoad",
+    "CdcMirrorLoad",
+    "LoadByKey",
+)
 
-# Where each field is read, and by which expression. A field named `type` chooses the model itself.
+# Where each field is read, and by which expression. A field that is a tag, `type` or `mode`, chooses the model itself.
 READERS = {
     "ProjectSpec.project": "wiring.py: project.spec.project",
     "ProjectSpec.context": "wiring.py: project.spec.context",
@@ -74,17 +84,19 @@ READERS = {
     "ColumnSpec.comment": "run/land_options.py: one.comment",
     "IncrementalSpec.column": "plan/modes.py: incremental.column",
     "IncrementalSpec.lag": "plan/read_from.py: incremental.lag",
-    "LoadSpec.mode": "spec/load.py: self.mode",
-    "LoadSpec.upsert_key": "run/land_options.py: self.load.upsert_key",
-    "LoadSpec.null_keys": "plan/modes.py: load.null_keys",
-    "LoadSpec.watermark_column": "run/land_options.py: self.load.watermark_column",
-    "LoadSpec.sequence_by": "spec/feed.py: load.sequence_by",
-    "LoadSpec.changes": "extract/changes/feed.py: self.load.changes",
-    "LoadSpec.deletes": "run/land_options.py: load.deletes",
-    "LoadSpec.history": "run/land_options.py: load.history",
-    "LoadSpec.pre_hook": "run/hooks.py: self._load.pre_hook",
-    "LoadSpec.post_hook": "run/hooks.py: self._load.post_hook",
-    "ChangesSpec.format": "spec/feed.py: load.changes.format",
+    **{f"{load}.{hook}": f"run/hooks.py: self._load.{hook}" for load in LOADS for hook in ("pre_hook", "post_hook")},
+    **{
+        f"{load}.{key}": f"spec/load.py: self.{key}"
+        for load in ("UpsertLoad", "LoadByKey")
+        for key in ("upsert_key", "null_keys")
+    },
+    "WatermarkLoad.watermark_column": "spec/load.py: self.watermark_column",
+    "CdcMirrorLoad.upsert_key": "spec/load.py: self.upsert_key",
+    "CdcMirrorLoad.sequence_by": "run/land_options.py: load.sequence_by",
+    "CdcMirrorLoad.changes": "run/land_options.py: load.changes",
+    "CdcMirrorLoad.deletes": "run/land_options.py: load.deletes",
+    "CdcMirrorLoad.history": "run/land_options.py: load.history",
+    "ChangesSpec.format": "spec/load.py: self.format",
     "ChangesSpec.op": "extract/changes/plain.py: changes.op",
     "ChangesSpec.old_key": "extract/changes/plain.py: changes.old_key",
     "SqlHook.statement": "land/hooks/sql.py: hook.statement",
@@ -187,7 +199,8 @@ def fields_below(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator
         return
     seen.add(model)
     for name, field in model.model_fields.items():
-        if not (name == "type" and "Literal" in str(field.annotation)):
+        is_mode = name == "mode" and issubclass(model, LoadSection)
+        if not is_mode and not (name == "type" and "Literal" in str(field.annotation)):
             yield f"{model.__name__}.{name}"
         for inner in models_in(field.annotation):
             yield from fields_below(inner, seen)

@@ -16,9 +16,8 @@ from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TransformFact
 from hakiri.plan.make import make_plan
 from hakiri.plan.reading import Reading, to_json
 from hakiri.plan.schema_changes import SchemaChange, refusal, schema_changes
-from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import SchemaPolicy
-from plan.world import facts_of, rows_of, state_of, survey_of
+from plan.world import facts_of, rows_of, spec_of, state_of, survey_of
 
 
 def columns(**types: str) -> tuple[ColumnFact, ...]:
@@ -106,7 +105,7 @@ def test_another_key_is_refused() -> None:
 def test_an_upsert_into_a_table_that_keeps_versions_waits_until_all_is_read_anew(
     mode: str, landed: str, is_refused: bool
 ) -> None:
-    both, facts = columns(id="int"), {"mode": LoadMode(mode), "landed_mode": landed}
+    both, facts = columns(id="int"), {"load": spec_of(load={"mode": mode}).load, "landed_mode": landed}
     found = changes(both, both, **facts)
     assert [astuple(one) for one in found] == ([("merged", "load.mode", landed, mode, False)] if is_refused else [])
     refused = refusal("shop", "orders", found, SchemaPolicy.EVOLVE)

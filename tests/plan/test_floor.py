@@ -252,7 +252,7 @@ def test_what_may_surprise_is_said(spec: dict[str, Any], table: dict[str, Any], 
 
 def test_a_table_with_a_key_lands_by_upsert_and_one_without_by_append_unless_declared_otherwise() -> None:
     def mode(spec: dict[str, Any], **table: Any) -> LoadMode:
-        return make_plan([facts_of(spec_of(**spec), survey=survey_of([]), **table)]).pipelines[0].tables[0].load_mode
+        return make_plan([facts_of(spec_of(**spec), survey=survey_of([]), **table)]).pipelines[0].tables[0].load.mode
 
     assert mode({}) is LoadMode.UPSERT
     assert mode({}, primary_key=()) is LoadMode.APPEND

@@ -16,7 +16,7 @@ from hakiri.model.change import Op
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import StagedChunk, StagedFile, Tally
 from hakiri.model.types import Struct
-from hakiri.spec.load import LoadMode
+from hakiri.spec.load import LoadMode, load_by_mode
 
 STAGED = "hakiri_staged"
 """The view of every staged row, in the columns and types of the landing."""
@@ -98,6 +98,12 @@ class LandRequest:
     """The columns that the table's rows were read with, where that is known; oldest first."""
     layout: Layout = BARE
     """What is declared about the table itself."""
+
+    @property
+    def replaces_table(self) -> bool:
+        """Whether the landing takes the place of all rows of the table."""
+        load = load_by_mode(self.mode)
+        return load is not None and load.replaces_table
 
     @property
     def since(self) -> int:

@@ -12,7 +12,6 @@ from hakiri.plan.overlap import overlapping
 from hakiri.plan.read_from import cursor_column
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, round_of
-from hakiri.spec.load import LoadMode
 
 MOST_CHUNKS = 2_000
 """What one commit names at most, where the chunks need not land together."""
@@ -58,9 +57,10 @@ def needs_order(pipeline: PipelineFacts, table: TableFacts) -> bool:
 
     So it is for an upsert without a cursor that lands, unless the source itself has each key once.
     """
-    if pipeline.mode(table) is not LoadMode.UPSERT or cursor_lands(pipeline, table):
+    load = pipeline.load(table)
+    if not load.keeps_latest or cursor_lands(pipeline, table):
         return False
-    key = pipeline.load(table).upsert_key or table.primary_key
+    key = load.own_key or table.primary_key
     return is_of_files(table) or set(key) != set(table.source_key)
 
 

@@ -15,13 +15,11 @@ from hakiri.model.span import OneFile
 from hakiri.plan.batch import is_of_files, needs_order
 from hakiri.plan.chunking import Portion
 from hakiri.plan.facts import PipelineFacts, TableFacts
-from hakiri.plan.modes import BY_CONTENT
 from hakiri.plan.read_from import cursor_column, cursor_of, type_of_cursor
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History
 from hakiri.plan.schema_changes import ChangeKind, SchemaChange
 from hakiri.plan.sizing import Target
-from hakiri.spec.load import LoadMode
 
 _SKEW = 4
 
@@ -126,13 +124,13 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
             "a number has no lag: a row committed after a higher number was read is missed",
         )
     yield from _position(pipeline, table)
-    if line is CursorType.TEXT and pipeline.mode(table) is LoadMode.INCREMENTAL_WATERMARK:
+    if line is CursorType.TEXT and pipeline.load(table).watermark is not None:
         yield CautionKind.NO_CURSOR, "a text has another order at each source: every run reads the whole table"
     if table.is_unindexed:
         column = cursor_column(pipeline, table)
         text = f"the source has no index on the cursor `{column}`: every run reads the whole table to find what is new"
         yield CautionKind.UNINDEXED_CURSOR, text
-    key = table.primary_key or pipeline.load(table).upsert_key
+    key = table.primary_key or pipeline.load(table).own_key
     if not key and not pipeline.is_replacing(table):
         yield CautionKind.NO_KEY, "no primary key: what two reads have in common is told by content alone"
 
@@ -178,7 +176,7 @@ def _key(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
 
 def _named_key(pipeline: PipelineFacts, table: TableFacts) -> tuple[str, ...]:
     """The key that the manifest names, in columns of the source; none where a transform makes it."""
-    key = pipeline.load(table).upsert_key if pipeline.mode(table) is LoadMode.UPSERT else ()
+    key = pipeline.load(table).own_key
     known = {column.name for column in table.columns}
     return (key if set(key) <= known else ()) if key else table.spec.primary_key
 
@@ -229,7 +227,7 @@ def _new_columns(
 ) -> Cautions:
     """Warn where rows that are read again are compared without a column (docs/guarantees.md)."""
     added = [one.column for one in changes if one.kind is ChangeKind.ADDED and one.is_applied]
-    if not added or pipeline.mode(table) not in BY_CONTENT or table.is_full_refresh:
+    if not added or not pipeline.load(table).is_known_by_content or table.is_full_refresh:
         return
     named = ", ".join(f"`{name}`" for name in added[:5])
     if not is_of_files(table):
@@ -244,7 +242,7 @@ def _new_columns(
 
 def _files(pipeline: PipelineFacts, table: TableFacts, history: History, portions: Iterable[Portion]) -> Cautions:
     """Warn where rows of a file may land again, or be taken for those of another file (docs/guarantees.md)."""
-    if pipeline.mode(table) is not LoadMode.APPEND or not is_of_files(table) or table.is_full_refresh:
+    if not pipeline.load(table).adds_what_is_read or not is_of_files(table) or table.is_full_refresh:
         return
     spans = [from_json(state.chunk.predicate).span for state in history.chunks if state.chunk.key in history.landed]
     landed = {span.path: span.version for span in spans if isinstance(span, OneFile)}

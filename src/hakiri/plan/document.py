@@ -64,7 +64,7 @@ def _table(table: TablePlan, kind: CursorKind) -> dict[str, Any]:
     return {
         "table": table.table.table,
         "phase": table.phase.value,
-        "load_mode": table.load_mode.value,
+        "load_mode": table.load.mode.value,
         "cursor": _cursor(table.progression, kind),
         "chunks": {**asdict(table.counts), "open": table.counts.open},
         "new_chunks": [_chunk(planned) for planned in table.chunks],

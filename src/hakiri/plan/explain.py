@@ -15,7 +15,6 @@ from hakiri.plan.reading import from_json
 from hakiri.plan.schema_changes import MARKS, ChangeKind, SchemaChange
 from hakiri.plan.views import ViewChange, ViewVerb
 from hakiri.spec.duration import format_duration
-from hakiri.spec.load import LoadMode
 
 MAX_LINES = 500
 MAX_CHUNKS = 5
@@ -72,7 +71,7 @@ def _knobs(knobs: Knobs) -> Iterator[str]:
 
 
 def _table(table: TablePlan) -> Iterator[str]:
-    yield f"  {table.table.table}: {table.phase}, {table.load_mode}{_cursor(table)}"
+    yield f"  {table.table.table}: {table.phase}, {table.load.mode}{_cursor(table)}"
     yield f"    chunks: {_counts(table.counts)}"
     if table.has_work:
         yield f"    rows: {_lacking(table.lacking, is_overlap_only=table.is_overlap_only)}"
@@ -87,7 +86,7 @@ def _cursor(table: TablePlan) -> str:
     if progression.column is None:
         return ""
     lag = f", lag {format_duration(progression.lag)}" if progression.lag else ""
-    word = "watermark" if table.load_mode is LoadMode.INCREMENTAL_WATERMARK else "cursor"
+    word = "cursor" if table.load.watermark is None else "watermark"
     return f", {word} {progression.column}{lag}"
 
 

@@ -10,7 +10,7 @@ from hakiri.model.key import KeyValue
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.plan.modes import replaces_table
-from hakiri.spec.load import LoadMode, LoadSpec
+from hakiri.spec.load import Load
 from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
 
 
@@ -54,7 +54,7 @@ class TableFacts:
     transform: TransformFact | None = None
     landed_transform: str = ""
     """The digest of the transform that landed rows went through; NO_TRANSFORM for none, empty where it is not known."""
-    mode: LoadMode | None = None
+    load: Load | None = None
     """How the table lands: as declared, or as its key asks for."""
     landed_mode: str = ""
     """How it has landed so far; empty where that is not known, or before the first landing."""
@@ -112,13 +112,9 @@ class PipelineFacts:
         """The table's own cursor, or the pipeline's."""
         return self.spec.incremental_of(table.spec)
 
-    def load(self, table: TableFacts) -> LoadSpec:
-        """The table's own load, or the pipeline's."""
-        return self.spec.load_of(table.spec)
-
-    def mode(self, table: TableFacts) -> LoadMode:
+    def load(self, table: TableFacts) -> Load:
         """How the table lands: as declared, or as its key asks for."""
-        return self.load(table).mode_for(table.primary_key)
+        return self.spec.load_of(table.spec).for_key(table.primary_key)
 
     def is_replacing(self, table: TableFacts) -> bool:
         """Whether each landing stands in the place of the last one, so that only a whole table may land."""

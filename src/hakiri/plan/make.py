@@ -18,7 +18,6 @@ from hakiri.plan.chunking import Cut, Portion, portions
 from hakiri.plan.errors import KeyNeeded
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.knobs import Knobs, knobs_of, window_for
-from hakiri.plan.modes import REPLACING
 from hakiri.plan.overlap import spans_read
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
 from hakiri.plan.read_from import cursor_column, cursor_of, described_cursor, floor_of, lag_of
@@ -27,7 +26,7 @@ from hakiri.plan.require_available import require_carried_out
 from hakiri.plan.rounds import History, chunk_name, round_of
 from hakiri.plan.schema_changes import schema_changes
 from hakiri.plan.sizing import Target, target_for
-from hakiri.spec.load import LoadMode
+from hakiri.spec.load import load_by_mode
 
 _TABLE_STRIDE = 1_000_000
 
@@ -85,7 +84,7 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
     return TablePlan(
         table=key,
         phase=_phase(table, history),
-        load_mode=pipeline.mode(table),
+        load=pipeline.load(table),
         progression=Progression(
             cursor.name if cursor else None, lag_of(pipeline, table), since, fresh[0].reading.reach if fresh else None
         ),
@@ -100,7 +99,8 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
 
 def _require_key(pipeline: PipelineFacts, table: TableFacts) -> None:
     """Raises KeyNeeded for an upsert without a key to go by."""
-    if pipeline.mode(table) is LoadMode.UPSERT and not (pipeline.load(table).upsert_key or table.primary_key):
+    load = pipeline.load(table)
+    if load.needs_key and not (load.own_key or table.primary_key):
         raise KeyNeeded(pipeline=pipeline.spec.id, table=table.spec.name)
 
 
@@ -141,7 +141,8 @@ def _unread(
     since = history.last_round if pipeline.is_replacing(table) else history.refreshed
     read = spans_read(history, since)
     if pipeline.is_replacing(table):
-        is_exchanged = table.landed_mode in ("", *REPLACING)  # of a table that was added to, the last round is a part
+        landed = load_by_mode(table.landed_mode)
+        is_exchanged = landed is None or landed.replaces_table  # of a table that was added to, the last round is a part
         is_whole = not any(state.seal and state.seal.is_replaced for state in history.since(since))
         is_read = is_exchanged and is_whole and read == {portion.reading.span for portion in found}
         return () if is_read else found

@@ -13,7 +13,7 @@ from hakiri.plan.caution import Caution
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.schema_changes import SchemaChange
 from hakiri.plan.views import ViewChange
-from hakiri.spec.load import LoadMode
+from hakiri.spec.load import Load
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class TablePlan:
 
     table: TableKey
     phase: Phase
-    load_mode: LoadMode
+    load: Load
     progression: Progression
     chunks: tuple[PlannedChunk, ...]
     """The new chunks, in order of dispatch; the catalog has the others."""

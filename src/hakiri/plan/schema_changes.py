@@ -16,9 +16,8 @@ from hakiri.model.widening import opened, wider
 from hakiri.plan.batch import is_of_files
 from hakiri.plan.errors import KeyChanged, TransformChanged, VersionsLanded
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TableFacts
-from hakiri.plan.modes import BY_CONTENT
 from hakiri.plan.rounds import History
-from hakiri.spec.load import LoadMode
+from hakiri.spec.load import load_by_mode
 from hakiri.spec.pipeline import SchemaPolicy
 
 
@@ -194,8 +193,9 @@ def _key(landed: tuple[str, ...], declared: tuple[str, ...]) -> Iterator[Change]
 
 def _merged(table: TableFacts) -> Iterator[Change]:
     """Append keeps every version of a row, and upsert would change all of them at once."""
-    if table.mode is LoadMode.UPSERT and table.landed_mode in BY_CONTENT:
-        yield ChangeKind.MERGED, "load.mode", table.landed_mode, LoadMode.UPSERT.value
+    landed = load_by_mode(table.landed_mode)
+    if table.load and table.load.keeps_latest and landed and landed.is_known_by_content:
+        yield ChangeKind.MERGED, "load.mode", table.landed_mode, table.load.mode.value
 
 
 def _retyped(column: str, before: str, after: str) -> Iterator[Change]:

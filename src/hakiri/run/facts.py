@@ -21,7 +21,7 @@ from hakiri.model.span import OneFile
 from hakiri.model.table import TableSchema
 from hakiri.plan.errors import WatermarkUnfit
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
-from hakiri.plan.modes import BY_CONTENT, watermark_of
+from hakiri.plan.modes import watermark_of
 from hakiri.plan.overlap import landed_before
 from hakiri.plan.read_from import cursor_of, floor_of
 from hakiri.plan.rounds import History
@@ -131,13 +131,13 @@ def history_of(catalog: Catalog, table: TableKey) -> History:
 def _table(
     spec: PipelineSpec, table: TableSpec, facts: TableFacts, catalog: Catalog | None, is_full_refresh: bool
 ) -> TableFacts:
-    load = spec.load_of(table)
+    load = spec.load_of(table).for_key(facts.primary_key)
     facts = replace(
         facts,
         is_full_refresh=is_full_refresh,
-        upsert_key=load.upsert_key,
-        mode=(mode := load.mode_for(facts.primary_key)),
-        is_known_by_content=mode in BY_CONTENT,
+        upsert_key=load.own_key,
+        load=load,
+        is_known_by_content=load.is_known_by_content,
     )
     return facts if catalog is None else _known(facts, TableKey(spec.id, table.name), catalog)
 
@@ -188,7 +188,7 @@ def _keeps_cursor(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> boo
 
 def _require_kept(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> None:
     """A watermark that a transform changes says nothing about the source. Raises WatermarkUnfit."""
-    column = spec.load_of(table).watermark_column
+    column = spec.load_of(table).watermark
     if column is not None and not reshape.keeps(column):
         reason = "a transform does not leave it as it was read"
         raise WatermarkUnfit(pipeline=spec.id, table=table.name, column=column, reason=reason)

@@ -17,12 +17,12 @@ from hakiri.model.column_renames import present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import StagedChunk
 from hakiri.model.types import Struct
-from hakiri.plan.modes import REPLACING, cursor_of_table, replaces_table, tells_versions
+from hakiri.plan.modes import cursor_of_table, tells_versions
 from hakiri.run.schema_history import SchemaDecision
 from hakiri.run.services import TablePlace
 from hakiri.run.transforms import digest_of
 from hakiri.spec.feed import feed_load, mirror_key, sequence_columns
-from hakiri.spec.load import Deletes, LoadMode, LoadSpec
+from hakiri.spec.load import Deletes, Load
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 
@@ -39,17 +39,13 @@ class LandOptions:
     reshape: Reshape | None = None
 
     @property
-    def load(self) -> LoadSpec:
-        return self.spec.load_of(self.table)
-
-    @property
-    def load_mode(self) -> LoadMode:
-        """The declared mode, or the one that fits the key."""
-        return self.load.mode_for(self.primary_key)
+    def load(self) -> Load:
+        """The declared load, or the one that fits the key."""
+        return self.spec.load_of(self.table).for_key(self.primary_key)
 
     @property
     def replaces_table(self) -> bool:
-        return replaces_table(self.spec, self.table)
+        return self.load.replaces_table
 
     @property
     def tells_versions(self) -> bool:
@@ -61,7 +57,7 @@ class LandOptions:
 
     @property
     def watermark(self) -> str | None:
-        return self._now(self.load.watermark_column)
+        return self._now(self.load.watermark)
 
     @property
     def layout(self) -> Layout:
@@ -74,13 +70,6 @@ class LandOptions:
             properties=tuple(table.properties.items()),
             comments=tuple(zip(self._present(commented), commented.values(), strict=True)),
         )
-
-    def mode(self, *, is_exchange: bool) -> LoadMode:
-        """How a landing is carried out; the rest of a round of which a part has landed joins that part."""
-        mode = self.load_mode
-        if is_exchange:
-            return LoadMode.BLUE_GREEN if mode is LoadMode.BLUE_GREEN else LoadMode.TRUNCATE
-        return LoadMode.APPEND if mode in REPLACING else mode
 
     def key(self, decided: SchemaDecision | None, *, is_exchange: bool) -> tuple[str, ...]:
         """What the table's rows are told apart by: another key than was decided only with all rows read anew."""
@@ -95,7 +84,7 @@ class LandOptions:
         They are kept in every mode, because the next one may look for these rows by their content. A mirror's rows are
         made of changes, and are not read as they land.
         """
-        if self.load_mode is LoadMode.CDC_MIRROR:
+        if feed_load(self.spec, self.table) is not None:
             return ()
         known: tuple[Shape, ...] = ()
         if decided and decided.has_landed and not is_exchange:
@@ -132,10 +121,11 @@ class LandOptions:
         load = feed_load(self.spec, self.table)
         if load is None:
             return None
+        names = [name for chunk in staged for name in chunk.schema.names]
         lacking = unavailable_columns(place.root, staged, table=self.table.name)
         return Mirror(
             key=self._present(mirror_key(self.table, load)),
-            sequence=self._present(sequence_columns(load, [name for chunk in staged for name in chunk.schema.names])),
+            sequence=self._present(sequence_columns(load.changes, load.sequence_by, names)),
             tombstones=sql_name(tombstones_of(place.target)),
             brings=farthest_op(place.root, staged, table=self.table.name),
             unavailable=tuple(zip(lacking, self._present(lacking), strict=True)),
@@ -145,7 +135,7 @@ class LandOptions:
 
     @property
     def _own_key(self) -> tuple[str, ...]:
-        return self.load.upsert_key or self.primary_key
+        return self.load.own_key or self.primary_key
 
     @property
     def _cursor_read(self) -> str | None:

@@ -26,7 +26,6 @@ from hakiri.model.source import CursorKind
 from hakiri.model.staged import Content, StagedChunk
 from hakiri.model.types import Struct
 from hakiri.plan.batch import exchanges, next_batch
-from hakiri.plan.modes import REPLACING
 from hakiri.plan.overlap import overlapping
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, cursor_after
@@ -37,7 +36,6 @@ from hakiri.run.hooks import TableHooks
 from hakiri.run.land_options import LandOptions
 from hakiri.run.observe import ObservedChunk
 from hakiri.run.schema_history import SchemaDecision, last_schema_decision
-from hakiri.spec.load import LoadMode, NullKeyPolicy
 from hakiri.spec.pipeline import SchemaPolicy, TableSpec
 from hakiri.stage.errors import StagedUnfit
 from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
@@ -166,7 +164,7 @@ class TableLander:
             staged,
             replaces_table=self._terms.replaces_table,
             tells_versions=self._terms.tells_versions,
-            lands_whole=self._terms.load_mode is LoadMode.INCREMENTAL_WATERMARK,
+            lands_whole=self._terms.load.lands_whole,
             in_order=self._in_order,
         )
 
@@ -202,7 +200,7 @@ class TableLander:
             return None
         except NullKeys as nulls:
             # Staged before such rows were to be set aside, which is done while they are read.
-            if self._terms.load.null_keys is not NullKeyPolicy.QUARANTINE:
+            if not self._terms.load.quarantines_null_keys:
                 raise
             self._release(landing, landing.chunks, nulls.message())
             return None
@@ -226,13 +224,13 @@ class TableLander:
         # Also what a landing commits before its rows: properties, wider columns.
         make_durable(self._place.target, landed.version + landed.trailing, since=request.since)
         # Before the landing is finished: a replay finds it noted, and nobody looks for it later.
-        self._note_schema(landed, staged, is_exchange=request.mode in REPLACING)
+        self._note_schema(landed, staged, is_exchange=request.replaces_table)
         self._record(landing, landed, staged)
         return landed
 
     def _has_hole(self, request: LandRequest, states: Iterable[ChunkState]) -> bool:
         """Whether the table would be exchanged for rows that lack a file, though another version of it is there."""
-        is_exchange = self._terms.replaces_table and request.mode in REPLACING
+        is_exchange = self._terms.replaces_table and request.replaces_table
         return is_exchange and any(state.seal is not None and state.seal.is_replaced for state in states)
 
     def _leave_as_it_is(
@@ -258,12 +256,12 @@ class TableLander:
             target=self._place.target,
             root=self._place.root,
             chunks=staged,
-            mode=terms.mode(is_exchange=is_exchange),
+            mode=terms.load.mode_of_landing(is_exchange=is_exchange),
             key=terms.key(decided, is_exchange=is_exchange),
             cursor=terms.cursor,
             renamed=terms.table.renamed,
             watermark=terms.watermark,
-            keeps_latest=is_exchange and terms.load_mode is LoadMode.UPSERT,
+            keeps_latest=is_exchange and terms.load.keeps_latest,
             mirror=terms.mirror(self._place, staged),
             layout=terms.layout,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
@@ -380,7 +378,7 @@ class TableLander:
             shapes=self._terms.shapes(last, staged, is_exchange=is_exchange),
             transform=self._terms.transform(last, staged, is_exchange=is_exchange),
             older_transforms=self._terms.older_transforms(last, staged, is_exchange=is_exchange),
-            mode=self._terms.load_mode.value,
+            mode=self._terms.load.mode.value,
             by=str(self._context.services.node),
             run=self._context.run,
             reason=_why(last, moved),

@@ -191,7 +191,7 @@ def _summary(definition: Definition) -> Summary:
 
 def _mode(load: LoadSpec, key: tuple[str, ...]) -> str:
     """The load mode as far as the manifest tells it; a source may declare a key of its own."""
-    return load.mode_for(key).value if load.mode or load.upsert_key or key else "by key"
+    return load.for_key(key).mode.value if load.mode or load.own_key or key else "by key"
 
 
 def _assignments(texts: Sequence[str]) -> dict[tuple[str | int, ...], Any]:

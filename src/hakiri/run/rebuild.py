@@ -33,7 +33,7 @@ from hakiri.run.land_options import shapes_read
 from hakiri.run.schema_history import SchemaDecision
 from hakiri.run.services import Services, TablePlace
 from hakiri.run.staged_manifests import manifests_of
-from hakiri.spec.load import LoadMode
+from hakiri.spec.feed import feed_load
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 
@@ -224,7 +224,7 @@ def _schema(services: Services, spec: PipelineSpec, table: TableSpec, held: Tabl
     """The table's columns, how its rows were read, and the key that it lands by."""
     if held is None:
         return ""
-    is_mirror = spec.load_of(table).mode is LoadMode.CDC_MIRROR
+    is_mirror = feed_load(spec, table) is not None
     restored = SchemaDecision(
         columns=held.schema,
         key=_key(services, spec, table),
@@ -316,7 +316,7 @@ def _chunks(spec: PipelineSpec, table: TableSpec, staged: Iterable[StagedChunk])
 
 def _require_readings(services: Services, spec: PipelineSpec, table: TableSpec, story: Story) -> None:
     """Where files are appended one by one, each that was read has to be known: it would be read and landed again."""
-    if spec.load_of(table).mode_for(table.primary_key) is not LoadMode.APPEND:
+    if not spec.load_of(table).for_key(table.primary_key).adds_what_is_read:
         return
     landed = {key for one in story.landings for key in one.chunks}
     known = {state.chunk.key for state in services.catalog.chunks(story.table)}

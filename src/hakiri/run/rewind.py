@@ -13,11 +13,8 @@ from hakiri.model.timestamps import to_text
 from hakiri.plan.reread import chunks_to_reread
 from hakiri.run.errors import RewindUnfit
 from hakiri.run.facts import history_of
-from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
-REREAD = (LoadMode.APPEND, LoadMode.UPSERT, LoadMode.CDC_MIRROR)
-"""The modes that take rows again: others exchange the table, or pass over what is below their watermark."""
 _WHOLE_NUMBER = re.compile("-?[0-9]{1,100}")  # far more digits than a cursor has, and no more than Python reads
 
 
@@ -66,9 +63,9 @@ def rewind(
 
 
 def _require_rereadable(spec: PipelineSpec, table: TableSpec) -> None:
-    name, mode = f"{spec.id}/{table.name}", spec.load_of(table).mode_for(table.primary_key)
-    if mode not in REREAD:
-        raise RewindUnfit(asked=name, reason=f"by `{mode.value}` rows that were read before do not land again")
+    name, load = f"{spec.id}/{table.name}", spec.load_of(table).for_key(table.primary_key)
+    if not load.can_rewind:
+        raise RewindUnfit(asked=name, reason=f"by `{load.mode}` rows that were read before do not land again")
     if spec.incremental_of(table) is None:
         raise RewindUnfit(asked=name, reason="it is read without a cursor, so a window of it is all of it")
 

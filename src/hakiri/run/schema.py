@@ -284,10 +284,12 @@ def _differing(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, p
 
 def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str]:
     load, incremental = spec.load_of(table.spec), spec.incremental_of(table.spec)
-    key, cursor = load.upsert_key or table.primary_key, incremental.column if incremental else None
+    key, cursor = load.own_key or table.primary_key, incremental.column if incremental else None
     if replaces_table(spec, table.spec):
         return frozenset()
-    sequence = sequence_columns(load, [column.name for column in table.produced or ()])
+    names = [column.name for column in table.produced or ()]
+    feed = feed_load(spec, table.spec)
+    sequence = sequence_columns(feed.changes, feed.sequence_by, names) if feed else ()
     return frozenset(present_name(name, table.spec.renamed).casefold() for name in (*key, cursor, *sequence) if name)
 
 

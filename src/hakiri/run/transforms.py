@@ -11,7 +11,6 @@ from hakiri.extract.errors import ReferenceUnfit, TransformUnfit
 from hakiri.plan.facts import NO_TRANSFORM
 from hakiri.spec.component import ComponentSpec
 from hakiri.spec.errors import InvalidProject, UnreadableManifest, WrongValue
-from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.read import Definition, Project, shown_path
 from hakiri.spec.transform import TransformPlan
@@ -80,10 +79,10 @@ def key_after(
     """
     load = spec.load_of(table)
     kept = key if reshape.keeps_rows_apart and _comes_out_as_it_was(reshape, key, columns) else ()
-    for column in load.upsert_key or (kept if load.mode is LoadMode.UPSERT else ()):
+    for column in load.own_key or (kept if load.needs_key else ()):
         if column not in columns:
             raise _unfit(reshape, f"the key `{column}` is not among the columns that come out", guess(column, columns))
-    if load.mode is LoadMode.UPSERT and not (load.upsert_key or kept):
+    if load.needs_key and not (load.own_key or kept):
         raise _unfit(reshape, "it makes other rows than the source has, so `load.upsert_key` has to name their key")
     return kept if set(kept) <= set(columns) else ()
 

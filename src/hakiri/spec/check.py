@@ -13,9 +13,9 @@ from hakiri.model.staged import PROVENANCE
 from hakiri.spec.check_mirrors import check_mirrors
 from hakiri.spec.component import ComponentSpec
 from hakiri.spec.errors import FeatureUnavailable, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
-from hakiri.spec.feed import columns_of_feed, is_enveloped
+from hakiri.spec.feed import feed_load
 from hakiri.spec.lines import KeyPath
-from hakiri.spec.load import LoadMode, LoadSpec
+from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, ProjectSpec
 from hakiri.spec.reference import holds_secret, is_malformed, references_in, shows_password, texts_in
@@ -24,17 +24,6 @@ from hakiri.spec.validation_errors import guess, key_name
 
 Where = Callable[[KeyPath], Place]
 
-# Which keys a load mode uses, beyond hooks.
-_KEYS_OF_MODE = {
-    LoadMode.APPEND: frozenset[str](),
-    LoadMode.TRUNCATE: frozenset[str](),
-    LoadMode.BLUE_GREEN: frozenset[str](),
-    LoadMode.UPSERT: frozenset({"upsert_key", "null_keys"}),
-    LoadMode.INCREMENTAL_WATERMARK: frozenset({"watermark_column"}),
-    LoadMode.CDC_MIRROR: frozenset({"upsert_key", "sequence_by", "changes", "deletes", "history"}),
-}
-_KEYS_OF_NO_MODE = _KEYS_OF_MODE[LoadMode.UPSERT]  # a key makes it one
-_UNSAID = LoadSpec()
 _SECTIONS_WITH_SECRETS = frozenset({"source", "destination", "catalog", "sync", "engine"})
 _AS_NAME = re.compile(r"\W+")
 
@@ -115,49 +104,32 @@ def _check_tables(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
 
 
 def _check_loads(spec: PipelineSpec, wrong: Wrong, connectors: Connectors) -> Iterator[ManifestError]:
-    yield from _check_unused_keys(spec.load, ("load",), wrong)
     facts = connectors.get(spec.source.connector)
     for index, table in enumerate(spec.tables):
-        if table.load:
-            yield from _check_unused_keys(table.load, ("tables", index, "load"), wrong)
         path: KeyPath = ("tables", index, "load") if table.load else ("load",)
         declares_keys = facts is not None and facts.declares_keys
-        yield from _check_needed_keys(table, spec.load_of(table), path, wrong, declares_keys=declares_keys)
+        yield from _check_key(table, spec.load_of(table), path, wrong, declares_keys=declares_keys)
         yield from _check_watermark(spec, index, table, wrong)
 
 
-def _check_unused_keys(load: LoadSpec, path: KeyPath, wrong: Wrong) -> Iterator[ManifestError]:
-    for key in ("upsert_key", "null_keys", "watermark_column", "sequence_by", "changes", "deletes", "history"):
-        used = _KEYS_OF_MODE[load.mode] if load.mode else _KEYS_OF_NO_MODE
-        if getattr(load, key) != getattr(_UNSAID, key) and key not in used:
-            yield wrong((*path, key), f"has no meaning {_for_mode(load)}")
-
-
-def _for_mode(load: LoadSpec) -> str:
-    return f"for the load mode `{load.mode}`" if load.mode else "without a load mode that uses it"
-
-
-def _check_needed_keys(
+def _check_key(
     table: TableSpec, load: LoadSpec, path: KeyPath, wrong: Wrong, *, declares_keys: bool
 ) -> Iterator[ManifestError]:
-    at = (*path, "mode")
-    needed = _KEYS_OF_MODE[load.mode] if load.mode else ()
-    has_key = load.upsert_key or table.primary_key or (load.mode is LoadMode.UPSERT and declares_keys)
-    if "upsert_key" in needed and not has_key:
-        yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `upsert_key`, or a `primary_key` of the table")
-    if "watermark_column" in needed and not load.watermark_column:
-        yield wrong(at, f"`{load.mode}` of table `{table.name}` needs `watermark_column`")
+    has_key = load.own_key or table.primary_key or (load.takes_source_key and declares_keys)
+    if load.needs_key and not has_key:
+        reason = f"`{load.mode}` of table `{table.name}` needs `upsert_key`, or a `primary_key` of the table"
+        yield wrong((*path, "mode"), reason)
 
 
 def _check_watermark(spec: PipelineSpec, index: int, table: TableSpec, wrong: Wrong) -> Iterator[ManifestError]:
     """A table that lands by a watermark is read by it; a cursor of the pipeline is then for its other tables."""
     load = spec.load_of(table)
     cursor = table.incremental or (None if table.load else spec.incremental)
-    if load.mode is not LoadMode.INCREMENTAL_WATERMARK or cursor is None or not load.watermark_column:
+    if load.watermark is None or cursor is None:
         return
     path: KeyPath = ("tables", index, "incremental") if table.incremental else ("incremental",)
-    if cursor.column != load.watermark_column:
-        reason = f"table `{table.name}` is read by its watermark `{load.watermark_column}`, not by `{cursor.column}`"
+    if cursor.column != load.watermark:
+        reason = f"table `{table.name}` is read by its watermark `{load.watermark}`, not by `{cursor.column}`"
         yield wrong(path, reason, "leave it out")
     if cursor.lag:
         reason = f"a lag has no meaning for `{load.mode}`: what lies below the table's greatest value does not land"
@@ -172,7 +144,8 @@ def _check_columns(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
             yield wrong(("tables", index, "columns"), reason, "leave it out to read all of them")
         for name in sorted({name for name in declared if declared.count(name) > 1}):
             yield wrong(("tables", index, "columns"), f"the column `{name}` is named twice")
-        if not declared or spec.transforms or is_enveloped(spec.load_of(table)):
+        feed = feed_load(spec, table)
+        if not declared or spec.transforms or (feed and feed.changes.is_enveloped):
             continue  # all columns are read, or a transform or an envelope may bring more of them
         for path, column in _columns_used(spec, index, table):
             if column not in declared and column not in PROVENANCE:
@@ -188,12 +161,9 @@ def _columns_used(spec: PipelineSpec, index: int, table: TableSpec) -> Iterator[
         yield from (((*own, key), column) for column in getattr(table, key))
     load, path = (table.load, (*own, "load")) if table.load else (spec.load, ("load",))
     incremental = table.incremental or spec.incremental
-    if incremental and load.mode is not LoadMode.INCREMENTAL_WATERMARK:
+    if incremental and load.watermark is None:
         yield ((*own, "incremental") if table.incremental else ("incremental",)), incremental.column
-    yield from (((*path, "upsert_key"), column) for column in load.upsert_key)
-    if load.watermark_column:
-        yield (*path, "watermark_column"), load.watermark_column
-    yield from columns_of_feed(load, path)
+    yield from (((*path, *below), column) for below, column in load.named_columns())
 
 
 def _check_layout(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:

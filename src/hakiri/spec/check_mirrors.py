@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from hakiri.errors import ManifestError
 from hakiri.spec.errors import WrongValue
-from hakiri.spec.feed import feed_load, is_enveloped, mirror_key
+from hakiri.spec.feed import feed_load, mirror_key
 from hakiri.spec.lines import KeyPath
-from hakiri.spec.load import ChangeFormat, ChangesSpec, Deletes, LoadSpec
+from hakiri.spec.load import CdcMirrorLoad, ChangesSpec, Deletes
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 
@@ -26,11 +26,11 @@ def check_mirrors(spec: PipelineSpec, wrong: Callable[..., WrongValue]) -> Itera
             yield wrong((*path, "mode"), reason, "make a view of the landed table, or transform at the source")
 
 
-def _problems(table: TableSpec, load: LoadSpec) -> Iterator[tuple[KeyPath, str]]:
+def _problems(table: TableSpec, load: CdcMirrorLoad) -> Iterator[tuple[KeyPath, str]]:
     if load.history and load.deletes is Deletes.SOFT:
         yield ("deletes",), "has no meaning with a `history`, which keeps deleted rows until when they were valid"
-    if is_enveloped(load):
-        if load.changes != ChangesSpec(format=ChangeFormat.DEBEZIUM):
+    if load.changes.is_enveloped:
+        if load.changes != ChangesSpec(format=load.changes.format):
             yield ("changes",), "`op` and `old_key` have no meaning for Debezium envelopes, which have their own"
         return
     if not load.sequence_by:

@@ -14,7 +14,7 @@ from hakiri.spec.component import ComponentSpec
 from hakiri.spec.duration import Duration, PositiveDuration
 from hakiri.spec.frozen import Config, Distinct, Flag, Frozen, Int, Number, shorthand
 from hakiri.spec.layout import Properties
-from hakiri.spec.load import Columns, LoadMode, LoadSpec
+from hakiri.spec.load import Columns, LoadByKey, LoadSpec
 from hakiri.spec.names import NAMESPACE, ColumnName, ConnectorName, Identifier, PipelineId, SecretName
 from hakiri.spec.quality import QualitySpec
 from hakiri.spec.rate import RateBudget
@@ -187,7 +187,7 @@ class PipelineSpec(Frozen):
     """The cursor: a column, or a column and a lag."""
     destination: DestinationSpec = DestinationSpec()
     transforms: tuple[Transform, ...] = ()
-    load: LoadSpec = LoadSpec()
+    load: LoadSpec = LoadByKey()
     quality: QualitySpec = QualitySpec()
     schema_policy: SchemaPolicy = Field(
         default=SchemaPolicy.EVOLVE, validation_alias=AliasChoices("schema", "schema_policy")
@@ -204,9 +204,9 @@ class PipelineSpec(Frozen):
 
     def incremental_of(self, table: TableSpec) -> IncrementalSpec | None:
         """What the table is read by: the watermark it lands by, its own cursor, or the pipeline's."""
-        load = self.load_of(table)
-        if load.mode is LoadMode.INCREMENTAL_WATERMARK and load.watermark_column:
-            return IncrementalSpec(column=load.watermark_column)
+        watermark = self.load_of(table).watermark
+        if watermark is not None:
+            return IncrementalSpec(column=watermark)
         return table.incremental or self.incremental
 
     def landed_name(self, table: TableSpec) -> str:

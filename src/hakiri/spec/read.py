@@ -18,7 +18,7 @@ from hakiri.spec.check_hooks import Surroundings, check_hooks, refresh_hooks
 from hakiri.spec.check_starts import bundle_root, check_starts
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.errors import DuplicatePipeline, InvalidProject, ProjectNotFound, TableTaken, WrongValue
-from hakiri.spec.helper_tables import endings_beside, names_beside
+from hakiri.spec.helper_tables import names_beside
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec, TransformSpec
@@ -280,8 +280,8 @@ def check_landed_names(pipelines: Mapping[str, Definition], *, in_schema: bool) 
         names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
         for name, index in names.items():
             place = definition.written.where(("tables", index))
-            endings = endings_beside(spec, spec.tables[index])
-            for one in (called(name), *(f"{called(name)}_{ending}" for ending in ("quarantine", *endings))):
+            suffixes = ("quarantine", *spec.load_of(spec.tables[index]).helper_suffixes)
+            for one in (called(name), *(f"{called(name)}_{suffix}" for suffix in suffixes)):
                 before, owner, found = taken.setdefault(one, (pipeline, name, place))
                 if (before, owner) != (pipeline, name):
                     yield TableTaken(table=one, pipelines=(before, pipeline), found=(found, place))

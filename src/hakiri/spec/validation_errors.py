@@ -8,13 +8,13 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel, to_snake
-from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from hakiri.errors import ManifestError, Place
 from hakiri.spec.document import Document
 from hakiri.spec.errors import MissingKey, UnknownKey, WrongValue
 from hakiri.spec.lines import KeyPath
+from hakiri.spec.load import LoadSection
 from hakiri.spec.names import EXPLAINED
 
 _SHOWN_VALUE = 40
@@ -73,18 +73,23 @@ def _fault(detail: ErrorDetails, model: type[BaseModel], document: Document, at:
     place = document.place((*at, *path))
     key = key_name(path)
     match detail["type"]:
+        case "missing" if _mode_at(model, loc):
+            mode = place_of(document, at, (*loc[:-1], "mode"))
+            reason = f"`{_mode_at(model, loc)}` needs `{_canonical(loc[-1])}`"
+            return WrongValue(place=mode, key=key_name((*path, "mode")), reason=reason)
         case "missing":
             return MissingKey(place=place, key=key_name((*path, _canonical(loc[-1]))))
         case "union_tag_not_found":
-            kinds = ", ".join(_tags(model, loc))
+            kinds = ", ".join(_tags_of(one)[0] for one in _models_at(model, loc))
             return MissingKey(place=place, key=key_name((*path, "type")), advice=f"write one of {kinds}")
         case "extra_forbidden":
-            return _unknown_key(model, loc, place)
+            return _unknown_key(model, loc, place, key)
         case "enum" | "literal_error":
             return _not_one_of(key, place, detail["input"], _quoted(detail["ctx"]["expected"]))
         case "union_tag_invalid":
-            tag, tags = detail["ctx"]["tag"], _quoted(detail["ctx"]["expected_tags"])
-            return _not_one_of(key_name((*path, "type")), place, tag, tags)
+            tag, tags = detail["ctx"]["tag"], [one for one in _quoted(detail["ctx"]["expected_tags"]) if one]
+            named = next(map(_tag_field, _models_at(model, loc)), "type")
+            return _not_one_of(key_name((*path, named)), place_of(document, at, (*loc, named)), tag, tags)
         case "string_pattern_mismatch" if detail["ctx"]["pattern"] in EXPLAINED:
             return WrongValue(place=place, key=key, reason=f"has to be {EXPLAINED[detail['ctx']['pattern']]}")
         case "value_error":
@@ -93,13 +98,29 @@ def _fault(detail: ErrorDetails, model: type[BaseModel], document: Document, at:
             return WrongValue(place=place, key=key, reason=_reworded(detail["msg"]))
 
 
-def _unknown_key(model: type[BaseModel], loc: tuple[str | int, ...], place: Place) -> ManifestError:
+def _unknown_key(model: type[BaseModel], loc: tuple[str | int, ...], place: Place, path: str) -> ManifestError:
     key = str(loc[-1])
+    mode = _mode_at(model, loc)
+    if mode is not None and _is_of_another_mode(model, loc):
+        used = f"for the load mode `{mode}`" if mode else "without a load mode that uses it"
+        return WrongValue(place=place, key=path, reason=f"has no meaning {used}")
     known = sorted({_canonical(name) for part in _models_at(model, loc[:-1]) for name in part.model_fields})
     if _canonical(key) in known:
         reason = f"is given twice, as `{_canonical(key)}` and as `{to_camel(_canonical(key))}`"
         return WrongValue(place=place, key=key, reason=reason)
     return UnknownKey(place=place, key=key, known=tuple(known), guess=guess(to_snake(key), known))
+
+
+def _mode_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> str | None:
+    """Return the load mode whose section has the key at this location, empty for none; None outside such a section."""
+    is_tagged = all(_tag_field(one) == "mode" for one in _models_at(model, loc[:-1]))
+    return str(loc[-2]) if is_tagged and len(loc) > 1 else None
+
+
+def _is_of_another_mode(model: type[BaseModel], loc: tuple[str | int, ...]) -> bool:
+    name = to_snake(str(loc[-1]))
+    own, every = (_models_at(model, outer) for outer in (loc[:-1], loc[:-2]))
+    return any(name in one.model_fields for one in every) and not any(name in one.model_fields for one in own)
 
 
 def _not_one_of(key: str, place: Place, value: Any, allowed: list[str]) -> WrongValue:
@@ -139,7 +160,7 @@ def _models_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[type[
         if inner:
             found = [one for field in inner for one in _models_in(field.annotation)]
         else:
-            found = [one for one in found if part in _tags_of(one.model_fields.get("type"))]
+            found = [one for one in found if part in _tags_of(one)]
     return found
 
 
@@ -155,12 +176,15 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models_in(inner)
 
 
-def _tags(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
-    return [_tags_of(one.model_fields.get("type"))[0] for one in _models_at(model, loc)]
+def _tag_field(model: type[BaseModel]) -> str:
+    """Return the key by which a section is chosen where several may stand."""
+    return "mode" if issubclass(model, LoadSection) else "type"
 
 
-def _tags_of(field: FieldInfo | None) -> tuple[str, ...]:
-    return get_args(field.annotation) if field else ()
+def _tags_of(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the values of that key that choose this section; the empty text where the key is left out."""
+    field = model.model_fields.get(_tag_field(model))
+    return get_args(field.annotation) or ("",) if field else ()
 
 
 def _quoted(listed: str) -> list[str]:

@@ -19,8 +19,8 @@ from hakiri.extract.errors import ChangesUnfit, ColumnReserved
 from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.span import WholeTable
 from hakiri.model.table import TableSchema
-from hakiri.spec.feed import feed_load, is_enveloped, mirror_key, sequence_columns
-from hakiri.spec.load import LoadSpec
+from hakiri.spec.feed import feed_load, mirror_key, sequence_columns
+from hakiri.spec.load import ChangesSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.validation_errors import guess
 
@@ -30,7 +30,10 @@ class Feed:
     """The changes of one table. It pickles."""
 
     table: str
-    load: LoadSpec
+    changes: ChangesSpec
+    """What a change looks like."""
+    sequence_by: tuple[str, ...]
+    """The columns or fields that order the changes of a key, as the manifest names them."""
     key: tuple[str, ...]
     columns: tuple[tuple[str, str | None], ...] = ()
     """The columns of the rows, as declared, with their types."""
@@ -56,14 +59,14 @@ class Feed:
         """The changes that a batch tells. Pure: a repeat gives the same. Raises as `bind` does."""
         batch, places = split_places(batch)
         reserved = {*CHANGE, KEPT_COLUMN, *MIRRORED}
-        if is_enveloped(self.load):
+        if self.changes.is_enveloped:
             told = tell_envelopes(batch, self._envelopes())
-            sequence = sequence_columns(self.load, told.rows)
+            sequence = sequence_columns(self.changes, self.sequence_by, told.rows)
             reserved |= set(sequence)
             own = [name for name in told.rows if name not in sequence]
         else:
-            told = tell_plain(batch, self.load.changes, self.key, table=self.table)
-            sequence, own = self.load.sequence_by, list(told.rows)
+            told = tell_plain(batch, self.changes, self.key, table=self.table)
+            sequence, own = self.sequence_by, list(told.rows)
         for name in (*self.key, *sequence):
             if name not in told.rows:
                 reason = f"there is no column `{name}`"
@@ -80,14 +83,14 @@ class Feed:
 
     def without_tombstones(self, faults: pa.RecordBatch) -> pa.RecordBatch:
         """What a connector could not read, but for the lines in which Kafka has no message for a key any more."""
-        if not is_enveloped(self.load) or kind_of(faults) is not BatchKind.QUARANTINED:
+        if not self.changes.is_enveloped or kind_of(faults) is not BatchKind.QUARANTINED:
             return faults
         is_tombstone = pc.equal(pc.utf8_trim_whitespace(faults.column("raw")), "null")
         return faults.filter(pc.invert(pc.fill_null(is_tombstone, fill_value=False)))
 
     @property
     def _way_out(self) -> str:
-        if is_enveloped(self.load):
+        if self.changes.is_enveloped:
             return "name another field of `source` under `load.sequence_by`"
         return "declare the types of the columns under `columns`"
 
@@ -96,7 +99,7 @@ class Feed:
         return Envelopes(
             table=self.table,
             key=self.key,
-            sequence=self.load.sequence_by,
+            sequence=self.sequence_by,
             names=tuple(name for name, _ in self.columns),
             kind=pa.struct(declared) if self.is_typed else None,
             learned=self.learned,
@@ -118,7 +121,7 @@ def feed_of(pipeline: PipelineSpec, table: TableSpec) -> Feed | None:
     if load is None:
         return None
     columns = tuple((column.name, column.type) for column in table.columns)
-    return Feed(table.name, load, mirror_key(table, load), columns)
+    return Feed(table.name, load.changes, load.sequence_by, mirror_key(table, load), columns)
 
 
 def described(connector: Connector, pipeline: PipelineSpec, table: TableSpec) -> TableSchema:
@@ -127,6 +130,6 @@ def described(connector: Connector, pipeline: PipelineSpec, table: TableSpec) ->
     feed = feed_of(pipeline, table)
     if feed is None:
         return found
-    if is_enveloped(feed.load):
+    if feed.changes.is_enveloped:
         found = messages_schema(found, lambda asked: connector.read(asked, WholeTable()), is_typed=feed.is_typed)
     return replace(found, columns=with_places(found.columns))

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hakiri.extract.errors import ColumnMissing
 from hakiri.model.table import Column, SourceTable
 from hakiri.spec.column_type import check_type
-from hakiri.spec.feed import feed_load, is_enveloped
+from hakiri.spec.feed import feed_load
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.validation_errors import guess
 
@@ -22,7 +22,7 @@ def source_table(pipeline: PipelineSpec, table: TableSpec) -> SourceTable:
     incremental = pipeline.incremental_of(table)
     load = feed_load(pipeline, table)
     # The columns of rows in envelopes are not those of the source.
-    declared = () if load is not None and is_enveloped(load) else table.columns
+    declared = () if load is not None and load.changes.is_enveloped else table.columns
     return SourceTable(
         name=table.name,
         query=table.query,
