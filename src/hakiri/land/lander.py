@@ -17,6 +17,7 @@ from hakiri.land.delta.history import Commit, landings_of
 from hakiri.land.delta.rust import RustTable
 from hakiri.land.delta.spark import SparkTable, translated
 from hakiri.land.errors import LandingFailed, LandingOutOfOrder, NullKeys, TableContended, TableMovedBack
+from hakiri.land.modes import mode_of
 from hakiri.land.query.watermark import count_unmarked
 from hakiri.land.recipe import Laid, LandRequest, Recipe
 from hakiri.land.staged.files import count_keyless
@@ -29,7 +30,6 @@ from hakiri.model.errors import NotWritable, SessionLost
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.model.staged import Tally
 from hakiri.model.types import Struct
-from hakiri.spec.load import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,7 +82,7 @@ def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Tria
     """
     table = _open(request.target, request.landing, spark)
     landed = _land(request, table, spark, trial)
-    if request.mode is LoadMode.BLUE_GREEN and landed.outcome is not Outcome.UNCHANGED:
+    if mode_of(request).builds and landed.outcome is not Outcome.UNCHANGED:
         _tidy(request, table, landed)
     return landed
 
@@ -90,10 +90,9 @@ def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Tria
 def check_landing(request: LandRequest, spark: Callable[[], SparkSession]) -> None:
     """Return where nothing is known that would stop the landing; of the table, or beside it, nothing is touched.
 
-    Raises NullKeys, LandingOutOfOrder, TableMovedBack, and what `choose` raises.
+    Raises NullKeys, LandingOutOfOrder, TableMovedBack, and what `decide` raises.
     """
-    needs_key = request.mode is LoadMode.UPSERT or request.keeps_latest
-    if needs_key and (keyless := count_keyless(request)):
+    if request.lands_latest and (keyless := count_keyless(request)):
         raise NullKeys(table=request.landing.table.table, columns=request.key, rows=keyless)
     if request.is_strict:
         state = find_table(request, spark)

@@ -16,7 +16,7 @@ from hakiri.model.change import Op
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import StagedChunk, StagedFile, Tally
 from hakiri.model.types import Struct
-from hakiri.spec.load import LoadMode, load_by_mode
+from hakiri.spec.load import LOADS, LoadMode
 
 STAGED = "hakiri_staged"
 """The view of every staged row, in the columns and types of the landing."""
@@ -102,8 +102,12 @@ class LandRequest:
     @property
     def replaces_table(self) -> bool:
         """Whether the landing takes the place of all rows of the table."""
-        load = load_by_mode(self.mode)
-        return load is not None and load.replaces_table
+        return LOADS[self.mode].replaces_table
+
+    @property
+    def lands_latest(self) -> bool:
+        """Whether of staged rows with one key only the latest lands."""
+        return self.keeps_latest or LOADS[self.mode].keeps_latest
 
     @property
     def since(self) -> int:

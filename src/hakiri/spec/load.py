@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -272,10 +272,10 @@ class LoadByKey(KeyedSection):
 
 def load_by_mode(mode: str) -> type[Load] | None:
     """Return the class of a load mode, with its facts; None for a name that is no mode's."""
-    return _LOADS.get(mode)
+    return next((load for name, load in LOADS.items() if name == mode), None)
 
 
-_LOADS: dict[str, type[Load]] = {
+LOADS: Mapping[LoadMode, type[Load]] = {
     LoadMode.APPEND: AppendLoad,
     LoadMode.TRUNCATE: TruncateLoad,
     LoadMode.UPSERT: UpsertLoad,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from hakiri.land.decide.reconcile import Agreement
+from hakiri.land.modes import mode_of
 from hakiri.land.recipe import LandRequest
 from hakiri.land.staged.types import is_stored_as_is, table_type
 from hakiri.land.table_state import DeltaState
 from hakiri.land.target import folder_of
 from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.model.types import Struct, needs_mapped_names
-from hakiri.spec.load import LoadMode
 
 SMALL_BYTES = 8 * 1024 * 1024
 MANY_FILES = 8
@@ -19,7 +19,6 @@ MANY_FILES = 8
 
 # In a log a path is a URL, and engines disagree on what they escape in one.
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9_=/-][A-Za-z0-9_=./-]*")
-_ADOPTING = frozenset((LoadMode.APPEND, LoadMode.INCREMENTAL_WATERMARK, LoadMode.TRUNCATE))
 _UNDERSTOOD = frozenset(("appendOnly", "invariants", "timestampNtz"))
 
 
@@ -29,8 +28,7 @@ def can_adopt(request: LandRequest, agreement: Agreement, state: DeltaState | No
     files = [file for chunk in request.chunks for file in chunk.files]
     return (
         can_adopt_build(request, agreement, state)
-        and request.mirror is None
-        and (request.mode in _ADOPTING or (request.mode is LoadMode.UPSERT and state is None))
+        and mode_of(request).can_adopt(state)
         and request.root.rstrip("/") in roots
         and all(_fits(chunk, agreement.schema) for chunk in request.chunks)
         and all(_PLAIN_PATH.fullmatch(file.path) for file in files)
@@ -44,7 +42,7 @@ def can_adopt_build(request: LandRequest, agreement: Agreement, state: DeltaStat
         folder_of(request.target) is not None
         and request.may_adopt
         and (state is None or _is_plain(state, agreement))
-        and not (state and _replaces_rows(request.mode) and _is_append_only(state))
+        and not (state and request.replaces_table and _is_append_only(state))
         and not needs_mapped_names(agreement.schema)
     )
 
@@ -61,10 +59,6 @@ def _is_plain(state: DeltaState, agreement: Agreement) -> bool:
         and state.features <= _UNDERSTOOD
         and all(field.is_nullable for field in state.schema.fields)
     )
-
-
-def _replaces_rows(mode: LoadMode) -> bool:
-    return mode in (LoadMode.TRUNCATE, LoadMode.BLUE_GREEN)
 
 
 def _is_append_only(state: DeltaState) -> bool:

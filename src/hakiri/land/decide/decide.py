@@ -1,36 +1,28 @@
-"""One look at the table and one request give one recipe: this is where a load mode is chosen and nothing is done."""
+"""Decide what a landing will do, from one look at the table; nothing is done here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol, assert_never
 
 from hakiri.land.decide.adoptable import can_adopt
 from hakiri.land.decide.reconcile import Agreement, reconcile
-from hakiri.land.decide.same_rows import Given, comparisons, given_by
-from hakiri.land.errors import KeyMissing, MirrorUnfit, RowsUncounted, WatermarkMissing
+from hakiri.land.decide.same_rows import given_by
+from hakiri.land.errors import RowsUncounted
 from hakiri.land.layout import lacking, renamed_layout, require_fit, with_names
-from hakiri.land.modes.append import Overlap, append
-from hakiri.land.modes.blue_green import blue_green
-from hakiri.land.modes.cdc_mirror import cdc_mirror, of_staged, of_tombstones, tombstones, with_mirrored
-from hakiri.land.modes.incremental_watermark import incremental_watermark
-from hakiri.land.modes.truncate import truncate
-from hakiri.land.modes.upsert import latest, upsert
-from hakiri.land.recipe import MAPPED_NAMES, LandRequest, Mirror, Part, Recipe, Steps
-from hakiri.land.staged.files import has_distinct_keys
+from hakiri.land.modes import mode_of
+from hakiri.land.modes.port import Situation
+from hakiri.land.recipe import MAPPED_NAMES, LandRequest, Part, Recipe
 from hakiri.land.staged.sample import sample_column
 from hakiri.land.staged.types import table_type
 from hakiri.land.stamp import stamp_of
 from hakiri.land.table_state import DeltaState
-from hakiri.land.target import PathTarget, folder_of, sql_name
-from hakiri.model.change import DELETED_COLUMN, HISTORY, KEPT_COLUMN, MIRRORED
+from hakiri.land.target import PathTarget
+from hakiri.model.change import KEPT_COLUMN
 from hakiri.model.column_renames import doubled, outdated
 from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
-from hakiri.model.key import KeyValue
 from hakiri.model.staged import StagedChunk, StagedFile
-from hakiri.model.types import Array, Decimal, Field, Map, Simple, Struct, Type, columns_of, needs_mapped_names
-from hakiri.spec.load import LoadMode
+from hakiri.model.types import Array, Decimal, Map, Simple, Struct, Type, columns_of, needs_mapped_names
 
 _KEEP_LOG = ("delta.logRetentionDuration", "interval 365 days")
 _NO_DELETION_VECTORS = ("delta.enableDeletionVectors", "false")
@@ -49,13 +41,13 @@ def decide(request: LandRequest, state: DeltaState | None) -> Recipe:
     if state is not None:
         layout = renamed_layout(state.layout, renames)
         state = replace(state, schema=state.schema.renamed(renames), layout=layout)
-    stored = state.schema if state else None
+    stored, mode = state.schema if state else None, mode_of(request)
     staged = [_staged(request, chunk) for chunk in request.chunks]
-    agreement = _agree(request, stored, [_landed(request, one) for one in staged])
+    agreement = _agree(request, stored, [mode.landed_columns(one, request) for one in staged])
     _require_still(request, stored, agreement.schema)
-    seen = _seen(request, agreement.schema)
+    seen = mode.staged_columns(agreement.schema)
     parts = _parts(request, staged, agreement, seen)
-    steps = _steps(request, agreement.schema, state, parts)
+    steps = mode.steps(Situation(request, agreement.schema, state, parts))
     found = state.layout if state else None
     require_fit(request.layout, found, agreement.schema, table=request.landing.table.table)
     wanted = with_names(request.layout, agreement.schema)
@@ -69,7 +61,7 @@ def decide(request: LandRequest, state: DeltaState | None) -> Recipe:
         agreement=agreement,
         steps=steps,
         staged=seen,
-        tells_places=request.mode is LoadMode.UPSERT or request.keeps_latest,
+        tells_places=request.lands_latest,
         tally=request.tally,
         adopts=can_adopt(request, agreement, state),
         is_new=state is None,
@@ -140,18 +132,6 @@ def _require_still(request: LandRequest, stored: Struct | None, schema: Struct) 
     raise SchemaDrift(pipeline=table.pipeline, table=table.table, changes=tuple(changes))
 
 
-def _landed(request: LandRequest, staged: Struct) -> Struct:
-    """What a chunk's columns become in the table: of changes, what a mirror makes of them."""
-    if request.mirror is None:
-        return staged
-    return (of_tombstones if request.mirror.is_of_tombstones else with_mirrored)(staged, request.mirror)
-
-
-def _seen(request: LandRequest, schema: Struct) -> Struct:
-    """The columns of the staged rows: the table's, and those of a change."""
-    return schema if request.mirror is None else of_staged(schema)
-
-
 def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement, seen: Struct) -> tuple[Part, ...]:
     """The files by the types they are read in: Parquet gives a number as a wider number, and never as a text."""
     alike: dict[tuple[Struct, frozenset[str]], list[StagedFile]] = {}
@@ -170,145 +150,6 @@ def _require_whole(request: LandRequest) -> None:
     rows = sum(file.rows for chunk in request.chunks for file in chunk.files)
     if request.tally.staged != rows or not request.tally.is_balanced:
         raise RowsUncounted(table=request.landing.table.table, expected=request.tally.staged, found=rows)
-
-
-def _steps(request: LandRequest, schema: Struct, state: DeltaState | None, parts: tuple[Part, ...]) -> Steps:
-    name, stored = sql_name(request.target), None if state is None else state.schema
-    if request.mirror is not None:
-        return _mirror_steps(request, request.mirror, schema, state)
-    match request.mode:
-        case LoadMode.APPEND:
-            return append(name, schema, _overlap(request, schema, stored))
-        case LoadMode.TRUNCATE if request.keeps_latest:
-            first = _latest(request, schema)
-            return replace(truncate(), rows=first.rows, required=first.required, takes_every_row=first.takes_every_row)
-        case LoadMode.TRUNCATE:
-            return truncate()
-        case LoadMode.BLUE_GREEN:
-            return blue_green()
-        case LoadMode.INCREMENTAL_WATERMARK:
-            watermark = _watermark(request, schema, state)
-            _require_columns(request, schema)
-            overlap = _overlapping(request, watermark.name, schema, stored)
-            return incremental_watermark(name, schema, stored, watermark=watermark, overlap=overlap)
-        case LoadMode.UPSERT:
-            return _upsert(request, schema, state, parts)
-        case LoadMode.CDC_MIRROR:
-            raise AssertionError("a mirror is told what it is a mirror of")
-        case _:
-            assert_never(request.mode)
-
-
-def _upsert(request: LandRequest, schema: Struct, state: DeltaState | None, parts: tuple[Part, ...]) -> Steps:
-    if state is None:
-        return _latest(request, schema)
-    _require_key(request, schema, state.schema)
-    return upsert(
-        sql_name(request.target),
-        schema,
-        state.schema,
-        key=request.key,
-        cursor=_present(request.cursor, schema),
-        given=Given(tuple(part.given for part in parts)),
-        staged=_shapes(request),
-        partition_by=state.layout.partition_by,
-    )
-
-
-def _watermark(request: LandRequest, schema: Struct, state: DeltaState | None) -> Field:
-    """The column among those that land; a table that has rows has to have it already."""
-    wanted = request.watermark or ""
-    is_untold = state is not None and state.rows != 0 and state.schema.find(wanted) is None
-    field = schema.find(wanted)
-    if field is None or is_untold:
-        raise WatermarkMissing(table=request.landing.table.table, column=wanted)
-    return field
-
-
-def _mirror_steps(request: LandRequest, mirror: Mirror, schema: Struct, state: DeltaState | None) -> Steps:
-    name, table = sql_name(request.target), request.landing.table.table
-    stored, parts = (state.schema, state.layout.partition_by) if state else (None, ())
-    is_exchange = request.mode is LoadMode.TRUNCATE
-    if missing := tuple(one for one in (*mirror.key, *mirror.sequence) if schema.find(one) is None):
-        raise KeyMissing(table=table, columns=missing)
-    if mirror.is_of_tombstones:
-        return tombstones(name, schema, stored, mirror, is_exchange=is_exchange)
-    wanted = {DELETED_COLUMN} if mirror.is_soft else set(HISTORY) if mirror.has_history else set()
-    if stored is not None and (strange := _strange(stored, {*wanted, *mirror.sequence}, is_exchange=is_exchange)):
-        raise MirrorUnfit(table=table, columns=strange)
-    return cdc_mirror(name, schema, stored, mirror, is_exchange=is_exchange, partition_by=parts)
-
-
-def _strange(stored: Struct, wanted: set[str], *, is_exchange: bool) -> tuple[str, ...]:
-    """The columns by which the table is another kind of mirror, or none; one that is exchanged may lack some."""
-    superfluous = (name for name in MIRRORED if name not in wanted and stored.find(name) is not None)
-    lacking = () if is_exchange else (name for name in sorted(wanted) if stored.find(name) is None)
-    return (*superfluous, *lacking)
-
-
-def _latest(request: LandRequest, schema: Struct) -> Steps:
-    """Insert the newest row of each key; on this machine's disk it is looked up whether those are all rows."""
-    _require_key(request, schema, None)
-    return Steps(
-        rows=latest(schema, key=request.key, cursor=_present(request.cursor, schema)),
-        required=request.key,
-        takes_every_row=folder_of(request.target) is not None and has_distinct_keys(request),
-        may_rest=True,
-    )
-
-
-def _overlap(request: LandRequest, schema: Struct, stored: Struct | None) -> Overlap | None:
-    if not request.removes_overlap:
-        return None
-    _require_columns(request, schema)
-    return _overlapping(request, _present(request.cursor, schema), schema, stored)
-
-
-def _overlapping(request: LandRequest, cursor: str | None, schema: Struct, stored: Struct | None) -> Overlap:
-    if stored is None:
-        return Overlap(key=request.key, cursor=cursor)
-    found = comparisons(schema, stored, _shapes(request), request.shapes, request.renamed)
-    floor = _floor(request.chunks) if cursor and stored.find(cursor) else None
-    return Overlap(found, request.key, cursor, floor)
-
-
-def _shapes(request: LandRequest) -> tuple[Struct, ...]:
-    """The columns that the staged rows were read with, by the names they had then."""
-    return tuple(dict.fromkeys(_as_read(request, chunk) for chunk in request.chunks if chunk.files))
-
-
-def _floor(chunks: tuple[StagedChunk, ...]) -> KeyValue | None:
-    """The least cursor value of all chunks with rows; None when one of them does not know its own."""
-    lows = [chunk.cursor_low for chunk in chunks if chunk.files]
-    known: list[KeyValue] = [low for low in lows if low is not None]
-    if len(known) < len(lows) or len({type(low) for low in known}) != 1:
-        return None
-    return min(known, key=_sortable)
-
-
-class _Sortable(Protocol):
-    def __lt__(self, other: object, /) -> bool: ...
-
-
-def _sortable(value: KeyValue) -> _Sortable:
-    return value  # type: ignore[return-value]  # all are of one type
-
-
-def _require_key(request: LandRequest, schema: Struct, stored: Struct | None) -> None:
-    if not request.key:
-        raise KeyMissing(table=request.landing.table.table)
-    _require_columns(request, schema)
-    if stored is not None:
-        _require_columns(request, stored)
-
-
-def _require_columns(request: LandRequest, schema: Struct) -> None:
-    if missing := tuple(name for name in request.key if schema.find(name) is None):
-        raise KeyMissing(table=request.landing.table.table, columns=missing)
-
-
-def _present(name: str | None, schema: Struct) -> str | None:
-    return name if name and schema.find(name) else None
 
 
 def _properties(request: LandRequest, agreement: Agreement, state: DeltaState | None) -> tuple[tuple[str, str], ...]:

@@ -8,12 +8,15 @@ of one row, and land once; a row whose key lacks a part is no version of any oth
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
-from hakiri.land.decide.same_rows import Comparison
+from hakiri.land.decide.same_rows import Comparison, comparisons
+from hakiri.land.modes.port import LandMode, Situation
 from hakiri.land.recipe import STAGED, Steps
 from hakiri.land.sql import column, listed, literal
+from hakiri.land.table_state import DeltaState
 from hakiri.model.key import KeyValue
-from hakiri.model.staged import HASH_COLUMN
+from hakiri.model.staged import HASH_COLUMN, StagedChunk
 from hakiri.model.types import Struct, sql_type
 
 ALL_OF = "SELECT * FROM {staged}"
@@ -38,6 +41,22 @@ WHERE hakiri_copy > COALESCE(hakiri_copies, 0)
 """
 
 
+class AppendMode(LandMode):
+    """Adds every row, or of a read that meets the one before it, those that are not there yet."""
+
+    lands: ClassVar[str] = "every row; for an incremental read, those that are not there yet"
+
+    def steps(self, situation: Situation) -> Steps:
+        overlap = None
+        if situation.request.removes_overlap:
+            situation.require_columns(situation.schema)
+            overlap = overlap_of(situation, situation.cursor)
+        return append(situation.table, situation.schema, overlap)
+
+    def can_adopt(self, state: DeltaState | None) -> bool:  # noqa: ARG002 in any state
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class Overlap:
     """Which staged rows the table may hold already."""
@@ -50,6 +69,16 @@ class Overlap:
     """The least cursor value staged; no row below it can be meant."""
     staged: str = STAGED
     """What is staged and may land at all."""
+
+
+def overlap_of(situation: Situation, cursor: str | None) -> Overlap:
+    """Find out which staged rows the table may hold already, read in the order of this cursor."""
+    request, stored = situation.request, situation.stored
+    if stored is None:
+        return Overlap(key=request.key, cursor=cursor)
+    found = comparisons(situation.schema, stored, situation.staged, request.shapes, request.renamed)
+    floor = _floor(request.chunks) if cursor and stored.find(cursor) else None
+    return Overlap(found, request.key, cursor, floor)
 
 
 def append(table: str, schema: Struct, overlap: Overlap | None) -> Steps:
@@ -91,3 +120,20 @@ def _reach(schema: Struct, overlap: Overlap) -> str:
         return "TRUE"
     cursor = column(field.name, of="t")
     return f"({cursor} >= CAST({literal(overlap.floor)} AS {sql_type(field.type)}) OR {cursor} IS NULL)"
+
+
+def _floor(chunks: tuple[StagedChunk, ...]) -> KeyValue | None:
+    """The least cursor value of all chunks with rows; None when one of them does not know its own."""
+    lows = [chunk.cursor_low for chunk in chunks if chunk.files]
+    known: list[KeyValue] = [low for low in lows if low is not None]
+    if len(known) < len(lows) or len({type(low) for low in known}) != 1:
+        return None
+    return min(known, key=_sortable)
+
+
+class _Sortable(Protocol):
+    def __lt__(self, other: object, /) -> bool: ...
+
+
+def _sortable(value: KeyValue) -> _Sortable:
+    return value  # type: ignore[return-value]  # all are of one type

@@ -17,17 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hakiri.land.decide.fit_columns import fitted_columns, null_of
 from hakiri.land.decide.prune import REACH, Bound, bounds
+from hakiri.land.errors import KeyMissing, MirrorUnfit
 from hakiri.land.modes.instead import instead
-from hakiri.land.recipe import Mirror, Steps
+from hakiri.land.modes.port import LandMode, Situation
+from hakiri.land.recipe import LandRequest, Mirror, Steps
 from hakiri.land.sql import column, listed, same, text
 from hakiri.model.change import (
     CHANGE,
     CURRENT_COLUMN,
     DELETED_COLUMN,
+    HISTORY,
     KEPT_COLUMN,
+    MIRRORED,
     OP_COLUMN,
     UNAVAILABLE_COLUMN,
     VALID_FROM_COLUMN,
@@ -149,6 +154,31 @@ NOT hakiri_is_stored AS hakiri_is_new, CASE WHEN hakiri_next <= hakiri_end THEN 
 """
 
 
+class CdcMirrorMode(LandMode):
+    """Makes the table what its source was after the staged changes, and remembers the deletes among them."""
+
+    lands: ClassVar[str] = "the rows that result from the changes ([mirrors](#mirrors))"
+
+    def steps(self, situation: Situation) -> Steps:
+        request, schema, stored = situation.request, situation.schema, situation.stored
+        mirror, table, is_exchange = _mirror_of(request), request.landing.table.table, request.replaces_table
+        if missing := tuple(one for one in (*mirror.key, *mirror.sequence) if schema.find(one) is None):
+            raise KeyMissing(table=table, columns=missing)
+        if mirror.is_of_tombstones:
+            return tombstones(situation.table, schema, stored, mirror, is_exchange=is_exchange)
+        if stored is not None and (strange := _strange(stored, mirror, is_exchange=is_exchange)):
+            raise MirrorUnfit(table=table, columns=strange)
+        parts = situation.state.layout.partition_by if situation.state else ()
+        return cdc_mirror(situation.table, schema, stored, mirror, is_exchange=is_exchange, partition_by=parts)
+
+    def landed_columns(self, staged: Struct, request: LandRequest) -> Struct:
+        mirror = _mirror_of(request)
+        return of_tombstones(staged, mirror) if mirror.is_of_tombstones else with_mirrored(staged, mirror)
+
+    def staged_columns(self, schema: Struct) -> Struct:
+        return of_staged(schema)
+
+
 def cdc_mirror(
     table: str,
     schema: Struct,
@@ -220,6 +250,21 @@ def of_tombstones(staged: Struct, mirror: Mirror) -> Struct:
     """The columns of a table of tombstones: which key ended when, and who told so."""
     wanted = (*mirror.key, *mirror.sequence, OP_COLUMN, RUN_COLUMN, CHUNK_COLUMN, INGESTED_COLUMN)
     return Struct(tuple(field for name in wanted if (field := staged.find(name)) is not None))
+
+
+def _mirror_of(request: LandRequest) -> Mirror:
+    if request.mirror is None:
+        raise AssertionError("a mirror is told what it is a mirror of")
+    return request.mirror
+
+
+def _strange(stored: Struct, mirror: Mirror, *, is_exchange: bool) -> tuple[str, ...]:
+    """The columns by which the table is another kind of mirror, or none; one that is exchanged may lack some."""
+    wanted = {*mirror.sequence}
+    wanted |= {DELETED_COLUMN} if mirror.is_soft else set(HISTORY) if mirror.has_history else set()
+    superfluous = (name for name in MIRRORED if name not in wanted and stored.find(name) is not None)
+    lacking = () if is_exchange else (name for name in sorted(wanted) if stored.find(name) is None)
+    return (*superfluous, *lacking)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,40 @@ does not land. A row without a value lands unless it is there already.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
-from hakiri.land.modes.append import Overlap, append
+from hakiri.land.errors import WatermarkMissing
+from hakiri.land.modes.append import Overlap, append, overlap_of
+from hakiri.land.modes.port import LandMode, Situation
 from hakiri.land.query.watermark import GREATEST, mark, unmarked
 from hakiri.land.recipe import STAGED, Steps, Watermark
 from hakiri.land.sql import column
+from hakiri.land.table_state import DeltaState
 from hakiri.model.types import Field, Struct
 
 LATE = "COALESCE({mark} < ({greatest}), FALSE)"
 
 ON_TIME = "(SELECT * FROM hakiri_staged WHERE NOT {late})"
+
+
+class WatermarkMode(LandMode):
+    """Adds the rows that are not below the table's watermark."""
+
+    lands: ClassVar[str] = (
+        "every row above the greatest `watermark_column` of the table, and those that tie with it or have none and are "
+        "not there yet"
+    )
+
+    def steps(self, situation: Situation) -> Steps:
+        watermark = _watermark(situation)
+        situation.require_columns(situation.schema)
+        overlap = overlap_of(situation, watermark.name)
+        return incremental_watermark(
+            situation.table, situation.schema, situation.stored, watermark=watermark, overlap=overlap
+        )
+
+    def can_adopt(self, state: DeltaState | None) -> bool:  # noqa: ARG002 in any state
+        return True
 
 
 def incremental_watermark(
@@ -33,3 +57,13 @@ def incremental_watermark(
     steps = append(table, schema, replace(overlap, staged=on_time) if there else None)
     told = Watermark(watermark.name, late=late, unmarked=unmarked(column(watermark.name), watermark.type))
     return replace(steps, watermark=told)
+
+
+def _watermark(situation: Situation) -> Field:
+    """The column among those that land; a table that has rows has to have it already. Raises WatermarkMissing."""
+    wanted, state = situation.request.watermark or "", situation.state
+    is_untold = state is not None and state.rows != 0 and state.schema.find(wanted) is None
+    field = situation.schema.find(wanted)
+    if field is None or is_untold:
+        raise WatermarkMissing(table=situation.request.landing.table.table, column=wanted)
+    return field

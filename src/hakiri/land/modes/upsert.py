@@ -9,13 +9,19 @@ its values in columns that its source no longer gives.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hakiri.land.decide.fit_columns import fitted_column
 from hakiri.land.decide.prune import REACH, bounds
 from hakiri.land.decide.same_rows import PART_COLUMN, Given, is_read_alike, is_stored_alike
 from hakiri.land.modes.instead import instead
+from hakiri.land.modes.port import LandMode, Situation
 from hakiri.land.query.watermark import mark
 from hakiri.land.recipe import FILE_COLUMN, ROW_COLUMN, Steps
 from hakiri.land.sql import column, listed
+from hakiri.land.staged.files import has_distinct_keys
+from hakiri.land.table_state import DeltaState
+from hakiri.land.target import folder_of
 from hakiri.model.staged import CHUNK_COLUMN, HASH_COLUMN
 from hakiri.model.types import Struct
 
@@ -40,6 +46,43 @@ WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
 
 READ_LAST = f"LENGTH({CHUNK_COLUMN}) DESC, {CHUNK_COLUMN} DESC, {FILE_COLUMN} DESC, {ROW_COLUMN} DESC"
 """Chunks are numbered in the order of reading; a longer number is a greater one."""
+
+
+class UpsertMode(LandMode):
+    """Merges the newest staged row of each key into the table."""
+
+    lands: ClassVar[str] = "one row per key: the latest cursor, then the row that was read last"
+
+    def steps(self, situation: Situation) -> Steps:
+        if situation.state is None:
+            return first_rows(situation)
+        situation.require_key()
+        situation.require_columns(situation.state.schema)
+        return upsert(
+            situation.table,
+            situation.schema,
+            situation.state.schema,
+            key=situation.request.key,
+            cursor=situation.cursor,
+            given=Given(tuple(part.given for part in situation.parts)),
+            staged=situation.staged,
+            partition_by=situation.state.layout.partition_by,
+        )
+
+    def can_adopt(self, state: DeltaState | None) -> bool:
+        return state is None
+
+
+def first_rows(situation: Situation) -> Steps:
+    """Insert the newest row of each key; on this machine's disk it is looked up whether those are all rows."""
+    request, schema = situation.request, situation.schema
+    situation.require_key()
+    return Steps(
+        rows=latest(schema, key=request.key, cursor=situation.cursor),
+        required=request.key,
+        takes_every_row=folder_of(request.target) is not None and has_distinct_keys(request),
+        may_rest=True,
+    )
 
 
 def latest(schema: Struct, *, key: tuple[str, ...], cursor: str | None, more: tuple[str, ...] = ()) -> str:
