@@ -1,7 +1,8 @@
 """Measure the CPU and wall seconds of each test: `uv run pytest --costs FILE`.
 
-The CPU of a test is that of the test process and of everything it has started: JVMs, their Python workers, servers,
-commands. A session-wide server is paid for by the first test that asks for it. Each process of a parallel run writes
+The CPU of a test is that of the test process and of everything it has started: JVMs, their Python workers, commands.
+The embedded Spark is paid for by the first test that asks for it. Servers that tests share (Spark Connect, PostgreSQL,
+S3) are paid for by no test: each has a line of its own, under `shared servers`. Each process of a parallel run writes
 lines of its own; `python tests/costs.py FILE` sums them up by folder and by file.
 """
 
@@ -12,42 +13,81 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--costs`."""
-    parser.addoption("--costs", type=Path, help="write the CPU and wall seconds of each test into this file")
+class Ledger:
+    """The plugin that writes down costs, and what it is not to count as a test's."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self.servers: set[int] = set()
+        self.ended = 0.0
+
+    def write(self, test: str, cpu: float, wall: float) -> None:
+        """Append a line, if costs are asked for."""
+        if self.path:
+            with self.path.open("a") as file:
+                file.write(json.dumps({"test": test, "cpu": round(cpu, 3), "wall": round(wall, 3)}) + "\n")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Write down what the test has cost."""
+        if self.path is None:
+            return (yield)
+        cpu, wall = cpu_seconds(), time.monotonic()
+        ended = yield
+        self.write(item.nodeid, cpu_seconds() - cpu, time.monotonic() - wall)
+        return ended
+
+
+LEDGER = Ledger()
+
+
+@contextmanager
+def counted_apart(name: str, pid: int) -> Iterator[None]:
+    """Count a server, while it runs, on a line of its own. To be left before the server is stopped."""
+    leave_out(pid)
+    yield
+    is_child = any(child.pid == pid for child in psutil.Process().children())
+    cpu = note_server(name, pid)
+    LEDGER.ended += cpu if is_child else 0.0  # this process is charged with a child that has ended
+    LEDGER.servers.discard(pid)
+
+
+def leave_out(pid: int) -> None:
+    """Count this process and what it starts to no test."""
+    LEDGER.servers.add(pid)
+
+
+def note_server(name: str, pid: int) -> float:
+    """Write down what a server has cost so far, with all that it has started."""
+    cpu = sum(family_seconds(pid).values())
+    LEDGER.write(f"shared servers::{name}", cpu, 0.0)
+    return cpu
 
 
 def cpu_seconds() -> float:
-    """Sum up this process, what it has started, and what of that has ended."""
-    mine = psutil.Process()
-    total = sum(os.times()[:4])
-    for process in mine.children(recursive=True):
-        try:
-            total += sum(process.cpu_times()[:4])
-        except psutil.NoSuchProcess:
-            continue
-    return total
+    """Sum up this process and what it has started, without servers that tests share."""
+    apart = {member for server in LEDGER.servers for member in family_seconds(server)}
+    mine = family_seconds(os.getpid())
+    return sum(seconds for pid, seconds in mine.items() if pid not in apart) - LEDGER.ended
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Append what the test has cost to the file."""
-    path: Path | None = item.config.getoption("--costs")
-    if path is None:
-        return (yield)
-    cpu, wall = cpu_seconds(), time.monotonic()
-    ended = yield
-    line = {"test": item.nodeid, "cpu": round(cpu_seconds() - cpu, 3), "wall": round(time.monotonic() - wall, 3)}
-    with path.open("a") as file:
-        file.write(json.dumps(line) + "\n")
-    return ended
+def family_seconds(pid: int) -> dict[int, float]:
+    """The CPU seconds of a process and of each that descends from it, with those of its children that have ended."""
+    seconds: dict[int, float] = {}
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        for one in (process, *process.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                seconds[one.pid] = sum(one.cpu_times()[:4])
+    return seconds
 
 
 def main(path: Path) -> None:

@@ -39,6 +39,7 @@ class LoginServer:
     owner: str
     host: str
     port: int
+    pid: int
 
     def url(self, *, user: str = "", database: str = "postgres", more: str = "") -> str:
         """The address of a database of it, for a user with or without a password."""
@@ -54,10 +55,10 @@ def login_server() -> Iterator[LoginServer]:
         asks = "local all postgres trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
         Path(server.pgdata, "pg_hba.conf").write_text(asks)
         restart(server, options=f"-h 127.0.0.1 -p {free_port()} -k {server.pgdata}")
-        port = Path(server.pgdata, "postmaster.pid").read_text().splitlines()[3]
+        pid, _, _, port, *_ = Path(server.pgdata, "postmaster.pid").read_text().splitlines()
         owner = f"postgresql://postgres@/postgres?host={server.pgdata}&port={port}"
         with psycopg.connect(owner):
-            yield LoginServer(owner, "127.0.0.1", int(port))
+            yield LoginServer(owner, "127.0.0.1", int(port), int(pid))
 
 
 @contextmanager
