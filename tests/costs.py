@@ -9,11 +9,10 @@ lines of its own; `python tests/costs.py FILE` sums them up by folder and by fil
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -67,27 +66,28 @@ def leave_out(pid: int) -> None:
 
 def note_server(name: str, pid: int) -> float:
     """Write down what a server has cost so far, with all that it has started."""
-    cpu = sum(family_seconds(pid).values())
+    cpu = 0.0
+    with suppress(psutil.NoSuchProcess):
+        cpu = family_seconds(psutil.Process(pid), without=frozenset())
     LEDGER.write(f"shared servers::{name}", cpu, 0.0)
     return cpu
 
 
 def cpu_seconds() -> float:
     """Sum up this process and what it has started, without servers that tests share."""
-    apart = {member for server in LEDGER.servers for member in family_seconds(server)}
-    mine = family_seconds(os.getpid())
-    return sum(seconds for pid, seconds in mine.items() if pid not in apart) - LEDGER.ended
+    return family_seconds(psutil.Process(), without=LEDGER.servers) - LEDGER.ended
 
 
-def family_seconds(pid: int) -> dict[int, float]:
-    """The CPU seconds of a process and of each that descends from it, with those of its children that have ended."""
-    seconds: dict[int, float] = {}
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        for one in (process, *process.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
-                seconds[one.pid] = sum(one.cpu_times()[:4])
-    return seconds
+def family_seconds(process: psutil.Process, *, without: Set[int]) -> float:
+    """Sum up a process, its descendants, and what of them has ended, without some of them and their own."""
+    total, apart = sum(process.cpu_times()[:4]), set(without)
+    for one in process.children(recursive=True):  # a parent comes before its children
+        with suppress(psutil.NoSuchProcess):
+            if one.pid in apart or one.ppid() in apart:
+                apart.add(one.pid)
+            else:
+                total += sum(one.cpu_times()[:4])
+    return total
 
 
 def main(path: Path) -> None:
