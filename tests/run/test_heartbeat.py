@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from time import monotonic
 
@@ -30,6 +31,10 @@ def test_a_lease_outlives_its_term_for_as_long_as_it_is_kept(tmp_path: Path, clo
     catalog.close()
 
 
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate()]
+
+
 def test_the_thread_beats_by_itself_and_ends_with_the_context(tmp_path: Path) -> None:
     catalog = SqliteCatalog(tmp_path / "catalog.sqlite")
     registered(catalog, "p", 1)
@@ -39,5 +44,7 @@ def test_the_thread_beats_by_itself_and_ends_with_the_context(tmp_path: Path) ->
         heartbeat.keep([lease])
         while catalog.leases("p")[0].leased_until == lease.leased_until:
             assert monotonic() < deadline, "nobody has renewed the lease"
+        assert "heartbeat" in threads()
+    assert "heartbeat" not in threads()
     catalog.complete(lease, seal_for(lease))
     catalog.close()
