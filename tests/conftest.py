@@ -19,7 +19,7 @@ from costs import LEDGER, counted_apart, leave_out
 from hakiri.engine.session import close_session, open_session
 from hakiri.engine.settings import EngineSettings
 from hakiri.model.session import SessionKind
-from postgres_servers import LoginServer, login_server, postgres_server
+from postgres_servers import LoginServer, forget_power_cuts, login_server, postgres_server
 from projects import MakeProject
 from shared_servers import run_folder, shared, stop_all
 from small_queries import FOR_SMALL_QUERIES, IN_ONE_PARTITION, JAVA_OPTIONS
@@ -171,7 +171,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def postgres_url() -> Iterator[str]:
     """A PostgreSQL server of this test run's own, on a Unix socket."""
     with postgres_server() as server, counted_apart("postgres", server.get_pid()):
-        yield str(server.get_uri())
+        url = str(server.get_uri())
+        forget_power_cuts(url)
+        yield url
 
 
 @pytest.fixture(scope="session")

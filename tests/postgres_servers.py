@@ -87,6 +87,16 @@ def restart(server: PostgresServer, *, options: str) -> None:
     server.ensure_postgres_running()
 
 
+def forget_power_cuts(url: str) -> None:
+    """Let a server wait for no disk: it lives no longer than the test run."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
+
+
 def free_port() -> int:
     """A port of loopback on which nothing listens."""
     with socket.socket() as probe:
