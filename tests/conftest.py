@@ -15,10 +15,11 @@ import pytest
 
 from balance import balanced, processes
 from clocks import ManualClock
+from costs import LEDGER, counted_apart, leave_out
 from hakiri.engine.session import close_session, open_session
 from hakiri.engine.settings import EngineSettings
 from hakiri.model.session import SessionKind
-from postgres_servers import LoginServer, login_server, postgres_server
+from postgres_servers import LoginServer, forget_power_cuts, login_server, postgres_server
 from projects import MakeProject
 from shared_servers import run_folder, shared, stop_all
 from small_queries import FOR_SMALL_QUERIES, IN_ONE_PARTITION, JAVA_OPTIONS
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from connect_servers import ConnectServer
-
-pytest_plugins = ["costs"]
 
 # A test run starts hundreds of Python processes: without bytecode, each compiles all that it imports.
 sys.dont_write_bytecode = False
@@ -46,6 +45,8 @@ STARTS_SPARK = {"spark", "connect"}
 
 def pytest_configure(config: pytest.Config) -> None:
     """Leave exhaustive tests out of every run that does not name them, whatever else its `-m` selects."""
+    LEDGER.path = config.getoption("--costs")
+    config.pluginmanager.register(LEDGER)
     asked = config.option.markexpr
     if "exhaustive" not in asked:
         config.option.markexpr = f"({asked}) and {ORDINARY}" if asked else ORDINARY
@@ -57,6 +58,8 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish() -> None:
+    """Look for garbage in what tests make, and never in what was collected."""
+    gc.freeze()
     gc.enable()
 
 
@@ -79,7 +82,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--kills`."""
+    """Add `--costs` and `--kills`."""
+    parser.addoption("--costs", type=Path, help="write the CPU and wall seconds of each test into this file")
     parser.addoption("--kills", metavar="N/M", help="run the n-th of m parts of the whole kill matrix, not its cover")
 
 
@@ -153,6 +157,7 @@ def connect(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         return {"pid": process.pid, "address": address, "warehouse": str(folder / "warehouse")}
 
     facts = shared(run_folder(tmp_path_factory), "connect", start)
+    leave_out(facts["pid"])
     return ConnectServer(facts["address"], Path(facts["warehouse"]))
 
 
@@ -165,14 +170,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """A PostgreSQL server of this test run's own, on a Unix socket."""
-    with postgres_server() as server:
-        yield str(server.get_uri())
+    with postgres_server() as server, counted_apart("postgres", server.get_pid()):
+        url = str(server.get_uri())
+        forget_power_cuts(url)
+        yield url
 
 
 @pytest.fixture(scope="session")
 def login() -> Iterator[LoginServer]:
     """A PostgreSQL server of this test run's own that asks for passwords."""
-    with login_server() as server:
+    with login_server() as server, counted_apart("postgres that asks for passwords", server.pid):
         yield server
 
 
@@ -183,5 +190,6 @@ def s3_endpoint() -> Iterator[str]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as server:
         assert server.stderr
         said = (re.search(r"http://127\.0\.0\.1:\d+", line) for line in server.stderr)
-        yield next(found[0] for found in said if found)
+        with counted_apart("s3", server.pid):
+            yield next(found[0] for found in said if found)
         server.terminate()

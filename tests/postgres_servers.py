@@ -39,6 +39,7 @@ class LoginServer:
     owner: str
     host: str
     port: int
+    pid: int
 
     def url(self, *, user: str = "", database: str = "postgres", more: str = "") -> str:
         """The address of a database of it, for a user with or without a password."""
@@ -54,10 +55,10 @@ def login_server() -> Iterator[LoginServer]:
         asks = "local all postgres trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
         Path(server.pgdata, "pg_hba.conf").write_text(asks)
         restart(server, options=f"-h 127.0.0.1 -p {free_port()} -k {server.pgdata}")
-        port = Path(server.pgdata, "postmaster.pid").read_text().splitlines()[3]
+        pid, _, _, port, *_ = Path(server.pgdata, "postmaster.pid").read_text().splitlines()
         owner = f"postgresql://postgres@/postgres?host={server.pgdata}&port={port}"
         with psycopg.connect(owner):
-            yield LoginServer(owner, "127.0.0.1", int(port))
+            yield LoginServer(owner, "127.0.0.1", int(port), int(pid))
 
 
 @contextmanager
@@ -84,6 +85,16 @@ def restart(server: PostgresServer, *, options: str) -> None:
     arguments = ("-w", "-D", str(server.pgdata), "-m", "fast", "-l", str(server.log), "-o", options, "restart")
     pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user)
     server.ensure_postgres_running()
+
+
+def forget_power_cuts(url: str) -> None:
+    """Let a server wait for no disk: it lives no longer than the test run."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 def free_port() -> int:

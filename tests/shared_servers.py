@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from costs import note_server
+
 _PATIENCE_SECONDS = 30
 
 
@@ -42,6 +44,7 @@ def stop_all(folder: Path) -> None:
     """Stop every server of this run. A repeat finds none."""
     for noted in folder.glob("shared/*/server.json"):
         pid = json.loads(noted.read_text())["pid"]
+        note_server(noted.parent.name, pid)
         noted.unlink()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)

@@ -18,6 +18,9 @@ CHECK = "tests/extract/transform/test_check.py"
 PATTERN = "tests/extract/transform/test_pattern.py"
 RESHAPE = "tests/extract/transform/test_reshape.py"
 COMPONENT = "tests/extract/transform/test_component.py"
+ROUNDS = "tests/plan/test_rounds.py"
+CAUTIONS = "tests/plan/test_cautions.py"
+OF_FILES = f"{CAUTIONS}::test_a_file_that_has_changed_or_looks_like_one_that_landed_is_warned_of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,14 @@ MAKE_IN_PLACE = "os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), target"
 LEAK = '{ connector = "postgres", config = { token = "abc" } }-`source.config.token` holds a secret in clear'
 PROBLEMS = "faults(error, PipelineSpec, document, at)"
 ALL_DONE = "hakiri.run.stages.conclude:require_all_done"
+SHAPE = "When a source changes its shape"
+SCHEMA = "hakiri.plan.schema_changes"
+RACE_LOST = "except CommitFailedError:\n        return "
+IN_TWO_COMMITS = """\
+    DeltaTable.create(self.folder, schema)
+    self._handle = DeltaTable(self.folder)
+    return self._commit(recipe, actions, properties)
+"""
 IN_ORDER = (f"{SEAL}::test_the_order_of_durable_writes",)
 
 MUTANTS = {
@@ -68,6 +79,16 @@ MUTANTS = {
         "G1",
         (Edit("hakiri.plan.make:make_plan", "sorted(pipelines, key=lambda facts: facts.spec.id)", "list(pipelines)"),),
         ("tests/plan/test_explain.py::test_the_order_in_which_pipelines_come_does_not_matter",),
+    ),
+    "a round planned while another is open": Mutant(
+        "G1",
+        (Edit("hakiri.plan.make:_plan_table", "() if history.open else portions(", "portions("),),
+        (f"{ROUNDS}::test_a_failed_chunk_holds_the_next_round_back",),
+    ),
+    "a chunk of another plan, taken for the same": Mutant(
+        "G1",
+        (Edit("hakiri.catalog.chunks:add_chunks", "elif _meaning(known[chunk.key.chunk]) != ", "elif None is "),),
+        ("tests/plan/test_meeting.py::test_of_two_planners_that_saw_different_tops_one_plans",),
     ),
     "a chunk completed without its fence": Mutant(
         "G2",
@@ -104,6 +125,11 @@ MUTANTS = {
         (Edit("hakiri.catalog.delta.rust:_is_committed", 'commit.get("hakiri_commit") == name', "False"),),
         ("tests/catalog/test_delta.py::test_a_commit_whose_answer_was_lost_is_found_and_not_made_twice",),
     ),
+    "leases that are kept and not renewed": Mutant(
+        "G2",
+        (Edit("hakiri.run.heartbeat:Heartbeat.beat", "if not held:", "if held:"),),
+        ("tests/run/test_heartbeat.py::test_a_lease_outlives_its_term_for_as_long_as_it_is_kept",),
+    ),
     "staged files that are not synced": Mutant("G3", (Edit(SEALING, SYNC_FILES, ""),), IN_ORDER),
     "a manifest before the files it names": Mutant(
         "G3",
@@ -136,6 +162,21 @@ MUTANTS = {
         (Edit("hakiri.land.delta.rust:RustTable.adopt", "max_commit_retries=0", "max_commit_retries=5"),),
         (f"{APPEND}::test_a_writer_that_comes_between_look_and_commit_is_met_by_a_second_look",),
     ),
+    "a landing that another has overtaken": Mutant(
+        "G4",
+        (Edit("hakiri.land.table_state:turn", "is_known = found is None or ", "is_known = True or "),),
+        (f"{APPEND}::test_a_number_higher_than_expected_stops_the_landing[adopted]",),
+    ),
+    "a lost race, taken for a commit": Mutant(
+        "G4",
+        (Edit("hakiri.land.delta.rust:RustTable.adopt", f"{RACE_LOST}False", f"{RACE_LOST}True"),),
+        (f"{APPEND}::test_the_same_landing_by_a_rival_between_look_and_commit_is_a_replay",),
+    ),
+    "a commit that is synced without its files": Mutant(
+        "G4",
+        (Edit("hakiri.model.durable:sync_log", "[*added, *commits, ", "[*commits, "),),
+        ("tests/land/test_durable.py::test_a_commit_and_what_it_added_is_synced_files_before_folders",),
+    ),
     "a landing told before it is durable": Mutant(
         "G4",
         (Edit(CARRY_OUT, f"    make_durable({UNTIL}, since=request.since)\n", ""),),
@@ -148,6 +189,17 @@ MUTANTS = {
             f"{LANDING}::test_the_cursor_stays_where_it_was_until_all_else_is_recorded[commit_snapshot]",
             f"{LANDING}::test_the_cursor_stays_where_it_was_until_all_else_is_recorded[append_lineage]",
         ),
+    ),
+    "a cursor that does not wait for its round": Mutant(
+        "G5",
+        (
+            Edit(
+                "hakiri.plan.rounds:cursor_after",
+                "if not last or any(state.chunk.key.chunk not in names for state in last):",
+                "if not last:",
+            ),
+        ),
+        (f"{ROUNDS}::test_a_cursor_moves_when_the_last_chunk_of_its_round_lands",),
     ),
     "a cursor that goes back": Mutant(
         "G5",
@@ -174,6 +226,26 @@ MUTANTS = {
         "G6",
         (Edit("hakiri.land.delta.adopt:_footer", "if footer.num_rows != file.rows:", "if False:"),),
         (f"{APPEND}::test_a_file_with_fewer_rows_than_it_says_is_not_adopted",),
+    ),
+    "a change that is set aside and lands as well": Mutant(
+        "G6",
+        (Edit("hakiri.extract.changes.normalize:unwrap", "left = pc.and_not(left, one.which)", "pass"),),
+        ("tests/extract/test_changes.py::test_what_is_no_change_is_set_aside_and_counted_once",),
+    ),
+    "rows of a file that is no longer the surveyed one": Mutant(
+        "G6",
+        (Edit("hakiri.extract.connectors.files.store:Store.same", "if is_surveyed or (", "if True or ("),),
+        (
+            (
+                "tests/extract/connectors/test_files_surveyed.py"
+                "::test_a_file_that_changed_since_its_survey_is_not_read[as long]"
+            ),
+        ),
+    ),
+    "rows that a transform drops in silence": Mutant(
+        "G6",
+        (Edit("hakiri.extract.chunk:_Conduct._reshape", "Tally(filtered=found.filtered, ", "Tally("),),
+        ("tests/extract/test_chunk.py::test_what_a_transform_drops_is_counted_as_filtered",),
     ),
     "a table before its quarantine": Mutant(
         "G6",
@@ -204,6 +276,17 @@ MUTANTS = {
         (Edit("hakiri.run.stop:Stop.wait", "clock.sleep(step)", "pass"),),
         ("tests/run/test_stopping.py::test_a_wait_ends_with_its_time_or_with_the_stop",),
     ),
+    "a table that is there before its rows": Mutant(
+        "G9",
+        (
+            Edit(
+                "hakiri.land.delta.rust:RustTable._commit",
+                "    create_table_with_add_actions(\n",
+                f"{IN_TWO_COMMITS}    create_table_with_add_actions(\n",
+            ),
+        ),
+        (f"{APPEND}::test_the_first_landing_makes_the_table_in_one_commit[adopted]",),
+    ),
     "an audit that was asked for, left out": Mutant(
         "G9",
         (
@@ -233,7 +316,53 @@ MUTANTS = {
     "failed chunks that nobody tells of": Mutant(
         "G10",
         (Edit(ALL_DONE, "if failed:", "if False:"),),
-        ("tests/run/test_pipeline.py::test_a_run_fails_with_the_chunks_that_failed_for_good",),
+        (
+            "tests/run/test_pipeline.py::test_a_run_fails_with_the_chunks_that_failed_for_good",
+            "tests/run/test_tasks.py::test_chunks_that_failed_are_no_failure_of_their_reader_and_one_of_the_lander",
+        ),
+    ),
+    "a narrower type, taken without a word": Mutant(
+        SHAPE,
+        (Edit(f"{SCHEMA}:_is_applied", "if kind in ACCEPTABLE:\n", "if kind in ACCEPTABLE:\n        return True\n"),),
+        ("tests/plan/test_drift.py::test_a_type_that_changed_is_widened_narrowed_or_another[bigint-int-narrowed]",),
+    ),
+    "a declared rename, taken for a new column": Mutant(
+        SHAPE,
+        (Edit(f"{SCHEMA}:_present", "present_name(column.name, renamed)", "column.name"),),
+        ("tests/plan/test_drift.py::test_a_declared_rename_is_no_drift_and_happens_once",),
+    ),
+    "a replaced file that its table does not wait for": Mutant(
+        SHAPE,
+        (Edit("hakiri.plan.make:_unread", "is_exchanged and is_whole and ", "is_exchanged and "),),
+        (
+            (
+                f"{ROUNDS}::test_a_table_that_is_replaced_reads_all_files_again_after_a_round_in_which_one_was_another"
+                "[replaced-read_again0]"
+            ),
+        ),
+    ),
+    "a new column that nobody is warned of": Mutant(
+        SHAPE,
+        (Edit("hakiri.plan.caution:_new_columns", "yield CautionKind.NEW_COLUMN, text", "return"),),
+        (
+            (
+                f"{CAUTIONS}::test_a_new_column_is_warned_of_where_rows_that_are_read_again_are_compared_without_it"
+                "[append-columns0-True]"
+            ),
+        ),
+    ),
+    "mixed shapes that nobody is warned of": Mutant(
+        SHAPE,
+        (Edit("hakiri.plan.caution:_new_columns", "yield CautionKind.MIXED_SHAPES, text", "return"),),
+        (f"{CAUTIONS}::test_chunks_that_were_read_before_and_after_a_column_came_are_warned_of[statuses0-key0-True]",),
+    ),
+    "files that nobody is warned of": Mutant(
+        SHAPE,
+        (
+            Edit("hakiri.plan.caution:_files", "yield CautionKind.CHANGED_FILE, text", "pass"),
+            Edit("hakiri.plan.caution:_files", "yield CautionKind.RENAMED_FILE, text", "yield from ()"),
+        ),
+        (f"{OF_FILES}[append-found1-key1-changed-file]", f"{OF_FILES}[append-found3-key3-renamed-file]"),
     ),
     "a pre-hook that failed, passed over": Mutant(
         "Hooks",

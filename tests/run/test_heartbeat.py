@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from time import monotonic
+
+import pytest
 
 from clocks import ManualClock
 from conformance.catalog.plans import registered, seal_for
@@ -13,8 +18,13 @@ from hakiri.run.heartbeat import Heartbeat
 TERM = 60.0
 
 
-def test_a_lease_outlives_its_term_for_as_long_as_it_is_kept(tmp_path: Path, clock: ManualClock) -> None:
-    catalog = SqliteCatalog(tmp_path / "catalog.sqlite", clock=clock)
+@pytest.fixture
+def catalog(tmp_path: Path, clock: ManualClock) -> Iterator[SqliteCatalog]:
+    with closing(SqliteCatalog(tmp_path / "catalog.sqlite", clock=clock)) as catalog:
+        yield catalog
+
+
+def test_a_lease_outlives_its_term_for_as_long_as_it_is_kept(catalog: SqliteCatalog, clock: ManualClock) -> None:
     registered(catalog, "p", 2)
     kept, left = catalog.claim("p", node="a", limit=2, lease_seconds=TERM)
     heartbeat = Heartbeat(catalog, lease_seconds=TERM)
@@ -27,7 +37,10 @@ def test_a_lease_outlives_its_term_for_as_long_as_it_is_kept(tmp_path: Path, clo
         taken += catalog.claim("p", node="b", limit=2, lease_seconds=TERM * 9)
     assert [lease.chunk.key for lease in taken] == [left.chunk.key]
     catalog.complete(kept, seal_for(kept))
-    catalog.close()
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate()]
 
 
 def test_the_thread_beats_by_itself_and_ends_with_the_context(tmp_path: Path) -> None:
@@ -39,5 +52,7 @@ def test_the_thread_beats_by_itself_and_ends_with_the_context(tmp_path: Path) ->
         heartbeat.keep([lease])
         while catalog.leases("p")[0].leased_until == lease.leased_until:
             assert monotonic() < deadline, "nobody has renewed the lease"
+        assert "heartbeat" in threads()
+    assert "heartbeat" not in threads()
     catalog.complete(lease, seal_for(lease))
     catalog.close()

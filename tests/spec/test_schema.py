@@ -21,9 +21,9 @@ def errors(name: str, document: Any) -> list[str]:
     return [error.message for error in Draft202012Validator(schemas()[name]).iter_errors(document)]
 
 
-@pytest.mark.parametrize("name", list(schemas()))
-def test_a_schema_is_a_schema(name: str) -> None:
-    Draft202012Validator.check_schema(schemas()[name])
+def test_a_schema_is_a_schema() -> None:
+    for schema in schemas().values():
+        Draft202012Validator.check_schema(schema)
 
 
 def test_the_projects_own_manifests_fit_the_exported_schema() -> None:

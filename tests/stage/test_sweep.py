@@ -110,7 +110,7 @@ def test_files_of_others_are_not_touched(files: Files, tmp_path: Path) -> None:
 def test_a_writer_may_begin_where_a_sweep_removes(tmp_path: Path) -> None:
     files = LocalFiles(tmp_path)
     stage(files, LOST)
-    sweep(files, winning=set(), now=LATER, retention=DAY)
+    assert folders(sweep(files, winning=set(), now=LATER, retention=DAY)) == [LOST.folder]
     fresh = Attempt(LOST.run, LOST.node, LOST.chunk, 2)
     verify(files, stage(files, fresh))
 

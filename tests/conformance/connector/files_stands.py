@@ -15,7 +15,7 @@ from hakiri.model.table import SourceTable
 
 TABLE = SourceTable("things", cursor=CURSOR)
 # Long enough for a batch before the end, which is missing.
-BROKEN = gzip.compress(b"seen,x\n" + b"1,%b\n" % (b"x" * 90) * 60_000, compresslevel=0)[:-1_000]
+BROKEN = gzip.compress(b"seen,x\n" + b"1,%b\n" % (b"x" * 900) * 6_000, compresslevel=0)[:-1_000]
 
 
 def csv_stand(place: Place) -> Stand:

@@ -20,11 +20,12 @@ from hakiri.model.span import Partition, Span, WholeTable
 from hakiri.model.table import SourceTable, TableSchema
 
 TYPES = (pa.int64(), pa.string(), pa.int64(), pa.string(), pa.float64())
+ROWS = rows()
 
 
 class Mood(Enum):
     PLAIN = "as the port allows"
-    SLOW = "one row at a time, each after a while"
+    SLOW = "one row at a time, the first after a while"
     GROWING = "later batches have a column the description lacks"
     BREAKING = "fails midway"
     ABSENT = "nobody answers"
@@ -58,11 +59,11 @@ class HostileConnector:
         return TableSchema(table, pa.schema([(name, known[name]) for name in asked]), ("id",))
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
-        notes = sorted({row["note"] for row in rows() if row["note"] is not None})
+        notes = sorted({row["note"] for row in ROWS if row["note"] is not None})
         spans: list[Span] = [Partition((("note", note),)) for note in notes]
         if self.mood is not Mood.LOSING:
             spans.append(Partition((("note", None),)))
-        seen = [row["seen"] for row in rows() if row["seen"] is not None]
+        seen = [row["seen"] for row in ROWS if row["seen"] is not None]
         pieces = tuple(Piece(span, rows=self.count(schema, span, since=since)) for span in spans)
         return Survey(pieces, low=min(seen), high=max(seen), is_exact=True)
 
@@ -77,7 +78,7 @@ class HostileConnector:
         for start in range(0, len(found), size):
             if self.mood is Mood.BREAKING and start > 20:
                 raise SourceFailed(connector="hostile", table=schema.name, reason="it changed its mind")
-            if self.mood is Mood.SLOW:
+            if self.mood is Mood.SLOW and start == 0:
                 threading.Event().wait(0.001)
             yield self._batch(found[start : start + size], fields, grown=start > 0)
 
@@ -99,9 +100,9 @@ class HostileConnector:
     def _rows(self, span: Span, since: KeyValue | None) -> list[dict[str, Any]]:
         match span:
             case WholeTable():
-                found = rows()
+                found = ROWS
             case Partition():
-                found = [row for row in rows() if all(row[name] == value for name, value in span.keys)]
+                found = [row for row in ROWS if all(row[name] == value for name, value in span.keys)]
             case _:
                 raise SourceFailed(connector="hostile", reason="it has no such part")
         return [row for row in found if since is None or row[CURSOR] is None or row[CURSOR] >= since]

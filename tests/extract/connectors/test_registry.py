@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -54,16 +55,27 @@ def test_an_unknown_connector_comes_with_a_guess() -> None:
     assert caught.value.guess == "sqlite"
 
 
-def test_a_broken_stranger_is_told_and_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    strange = {
-        "gone": (EntryPoint("gone", "no.such.module:X", registry.GROUP),),
-        "odd": (EntryPoint("odd", "json:dumps", registry.GROUP),),
-        "twice": (EntryPoint("twice", "a:X", registry.GROUP), EntryPoint("twice", "b:X", registry.GROUP)),
-    }
-    ours = {"sqlite": registry._entry_points()["sqlite"]}
-    monkeypatch.setattr(registry, "_entry_points", lambda: {**strange, **ours})
+@pytest.fixture
+def strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two installed packages whose connectors cannot be used."""
+    packages = {"one": {"gone": "no.such.module:X", "odd": "json:dumps", "twice": "a:X"}, "two": {"twice": "b:X"}}
+    for package, offered in packages.items():
+        folder = tmp_path / f"{package}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        lines = [f"[{registry.GROUP}]", *(f"{name} = {value}" for name, value in offered.items())]
+        (folder / "entry_points.txt").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    registry._entry_points.cache_clear()
+    yield
+    registry._entry_points.cache_clear()
+
+
+@pytest.mark.usefixtures("strangers")
+def test_a_broken_stranger_is_told_and_harms_no_other() -> None:
     kinds = {name: facts.cursor_kind for name, facts in registry.facts().items()}
-    assert kinds == {"gone": None, "odd": None, "twice": None, "sqlite": CursorKind.MONOTONIC}
-    for name in strange:
-        with pytest.raises(ConnectorUnusable):
+    assert kinds == {"gone": None, "odd": None, "twice": None, **dict.fromkeys(BUILT_IN, CursorKind.MONOTONIC)}
+    reasons = {"gone": "loading it failed", "odd": "json:dumps is not a Declaration", "twice": "by one and two"}
+    for name, reason in reasons.items():
+        with pytest.raises(ConnectorUnusable, match=reason):
             registry.open_connector(name, {})
