@@ -162,6 +162,10 @@ class Workshop:
     def land_rows(self, *rows: Row, **options: Any) -> Landed:
         return self.land(self.chunk(rows), **options)
 
+    def hold(self, *rows: Row) -> None:
+        """Make the table with these rows, adopted as they lie: for what only matters from the next landing on."""
+        assert self.land_rows(*rows, mode=LoadMode.APPEND).outcome is Outcome.ADOPTED
+
     def version(self) -> int:
         return DeltaTable(self.root).version()
 

@@ -81,7 +81,7 @@ def test_a_build_is_tried_and_then_exchanged_and_the_table_stays_what_it_is(anyw
 def test_the_layout_that_a_trial_gave_the_build_becomes_the_tables(spark_workshop: Workshop) -> None:
     spark = spark_workshop.spark()
     spark_workshop.options |= BLUE_GREEN
-    spark_workshop.land_rows(order(1))
+    spark_workshop.hold(order(1))
     request = spark_workshop.request(spark_workshop.chunk([order(number) for number in range(50)]))
     built: list[str] = []
 
@@ -133,7 +133,7 @@ def test_leftovers_of_dead_builds_go_and_files_of_older_versions_stay(spark_work
 
 def test_a_build_with_fewer_rows_than_were_staged_is_not_exchanged(spark_workshop: Workshop) -> None:
     spark_workshop.options |= BLUE_GREEN
-    spark_workshop.land_rows(order(1))
+    spark_workshop.hold(order(1))
     spark = spark_workshop.spark()
     request = spark_workshop.request(spark_workshop.chunk([order(2), order(3)]))
 
@@ -148,7 +148,7 @@ def test_a_build_with_fewer_rows_than_were_staged_is_not_exchanged(spark_worksho
 
 def test_other_writers_meanwhile_make_it_look_again(spark_workshop: Workshop) -> None:
     spark_workshop.options |= BLUE_GREEN
-    spark_workshop.land_rows(order(1))
+    spark_workshop.hold(order(1))
     request = spark_workshop.request(spark_workshop.chunk([order(2)]))
     spark, name = spark_workshop.spark(), sql_name(request.target)
     calls: list[Target] = []
@@ -177,7 +177,7 @@ def test_other_writers_meanwhile_make_it_look_again(spark_workshop: Workshop) ->
 
 def test_the_schema_follows_as_for_truncate(spark_workshop: Workshop) -> None:
     spark_workshop.options |= BLUE_GREEN
-    spark_workshop.land_rows(order(1))
+    spark_workshop.hold(order(1))
     wider = pa.schema([*ORDERS, ("city", pa.string())])
     spark_workshop.land(spark_workshop.chunk([{**order(2), "city": "Rome"}], schema=wider))
     assert spark_workshop.rows("id", "city") == [(2, "Rome")]

@@ -24,7 +24,7 @@ def test_the_first_landing_holds_the_newest_of_each_key(spark_workshop: Workshop
 
 
 def test_new_keys_are_inserted_and_newer_rows_replace_older_ones(spark_workshop: Workshop) -> None:
-    spark_workshop.land_rows(order(1, "a", 5), order(2, "b", 5), order(3, "c", 5), order(5, "e", None), **BY_ID)
+    spark_workshop.hold(order(1, "a", 5), order(2, "b", 5), order(3, "c", 5), order(5, "e", None))
     late, unchanged, tied = order(1, "late", 4), order(2, "b", 5), order(3, "c again", 5)
     request = spark_workshop.request(
         spark_workshop.chunk([late, unchanged, tied, order(4, "d", 6), order(5, "E", 1)]), **BY_ID
@@ -39,7 +39,7 @@ def test_new_keys_are_inserted_and_newer_rows_replace_older_ones(spark_workshop:
 
 
 def test_rows_that_change_nothing_leave_no_version(spark_workshop: Workshop) -> None:
-    spark_workshop.land_rows(order(1, "a", 5), **BY_ID)
+    spark_workshop.hold(order(1, "a", 5))
     landed = spark_workshop.land_rows(order(1, "a", 5), order(1, "older", 2), **BY_ID)
     assert landed.outcome is Outcome.UNCHANGED
     assert landed.tally == Tally(read=2, deduplicated=2)
@@ -64,7 +64,7 @@ def test_a_value_that_moves_no_cursor_is_no_newer_than_any_other(spark_workshop:
 
 
 def test_a_row_that_has_lost_its_cursor_value_is_taken_as_it_is_now(spark_workshop: Workshop) -> None:
-    spark_workshop.land_rows(order(1, "a", 5), **BY_ID)
+    spark_workshop.hold(order(1, "a", 5))
     spark_workshop.land_rows(order(1, "without", None), **BY_ID)
     assert spark_workshop.rows() == [(1, "without", None)]
 
@@ -83,7 +83,7 @@ def test_of_rows_that_tie_the_one_read_last_wins(spark_workshop: Workshop) -> No
 
 def test_without_a_cursor_the_later_landing_wins(spark_workshop: Workshop) -> None:
     options = {**BY_ID, "cursor": None}
-    spark_workshop.land_rows(order(1, "a", 9), **options)
+    spark_workshop.hold(order(1, "a", 9))
     spark_workshop.land_rows(order(1, "b", 1), **options)
     assert spark_workshop.rows() == [(1, "b", 1)]
 
@@ -97,7 +97,7 @@ def test_rows_without_a_key_are_counted_and_nothing_lands(spark_workshop: Worksh
 
 def test_a_full_refresh_leaves_the_latest_row_of_each_key_and_takes_none_without(spark_workshop: Workshop) -> None:
     refresh = {**BY_ID, "mode": LoadMode.TRUNCATE, "keeps_latest": True}
-    spark_workshop.land_rows(order(1, "a", 1), order(2, "b", 1), **BY_ID)
+    spark_workshop.hold(order(1, "a", 1), order(2, "b", 1))
     landed = spark_workshop.land_rows(order(3, "old", 1), order(3, "new", 2), order(4, "d", 1), **refresh)
     assert (landed.tally.staged, landed.tally.deduplicated) == (2, 1)
     assert spark_workshop.rows() == [(3, "new", 2), (4, "d", 1)]
@@ -114,7 +114,7 @@ def test_a_key_has_to_be_named_and_staged(workshop: Workshop) -> None:
 
 
 def test_columns_that_come_and_go(spark_workshop: Workshop) -> None:
-    spark_workshop.land_rows(order(1, "a", 1), order(2, "b", 1), order(4, "d", 1), **BY_ID)
+    spark_workshop.hold(order(1, "a", 1), order(2, "b", 1), order(4, "d", 1))
     schema = pa.schema([*[field for field in ORDERS if field.name != "note"], pa.field("Né w", pa.float64())])
     changed, fresh, unchanged, filled = (
         {"id": 2, "seen": 2, "Né w": 0.5},

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from hakiri.errors import HakiriError
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 20
 """How often files are offered for adoption before the other writers of the table are given way."""
+
+
+Writer = Callable[[], SparkTable]
 
 
 class Outcome(StrEnum):
@@ -81,7 +85,7 @@ def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Tria
     carries the landing by then; SessionLost means the same for another session, NotWritable for a disk with more room.
     """
     table = _open(request.target, request.landing, spark)
-    landed = _land(request, table, spark, trial)
+    landed = _land(request, table, _writer(request, table, spark), trial)
     if mode_of(request).builds and landed.outcome is not Outcome.UNCHANGED:
         _tidy(request, table, landed)
     return landed
@@ -110,9 +114,7 @@ def _turn(request: LandRequest, state: DeltaState | None) -> Turn:
     )
 
 
-def _land(
-    request: LandRequest, table: RustTable | SparkTable, spark: Callable[[], SparkSession], trial: Trial
-) -> Landed:
+def _land(request: LandRequest, table: RustTable | SparkTable, writer: Writer, trial: Trial) -> Landed:
     landing, name = request.landing, app_id(request.project, request.landing.table)
     since = request.since
     first: int | None = None
@@ -126,10 +128,10 @@ def _land(
         recipe = decide(request, state)
         if recipe.needs_shaping and not is_shaped:
             # Everything else is decided about the table as it is then.
-            _writer(request, table, spark).shape(recipe)
+            writer().shape(recipe)
             is_shaped = not recipe.is_new and not recipe.renames
             continue
-        landed = _carry_out(request, recipe, state, table, spark, trial)
+        landed = _carry_out(request, recipe, state, table, writer, trial)
         if landed is not None:
             return replace(landed, partition_by=state.layout.partition_by if state else (), since=first)
     raise TableContended(table=landing.table.table, number=landing.number)
@@ -165,8 +167,11 @@ def _open(target: Target, landing: Landing, spark: Callable[[], SparkSession]) -
     return RustTable(folder, landing) if folder is not None else SparkTable(spark(), target, landing)
 
 
-def _writer(request: LandRequest, table: RustTable | SparkTable, spark: Callable[[], SparkSession]) -> SparkTable:
-    return table if isinstance(table, SparkTable) else SparkTable(spark(), request.target, request.landing)
+def _writer(request: LandRequest, table: RustTable | SparkTable, spark: Callable[[], SparkSession]) -> Writer:
+    """Open the table by Spark when it is asked for first. A landing has one session, whatever it does in it."""
+    return cache(
+        lambda: table if isinstance(table, SparkTable) else SparkTable(spark(), request.target, request.landing)
+    )
 
 
 def _carry_out(
@@ -174,26 +179,25 @@ def _carry_out(
     recipe: Recipe,
     state: DeltaState | None,
     table: RustTable | SparkTable,
-    spark: Callable[[], SparkSession],
+    writer: Writer,
     trial: Trial,
 ) -> Landed | None:
     """Do what the recipe says; None when another writer came first and it has to be decided anew."""
-    if state is not None and _is_unchanged(request, recipe, state, table, spark):
+    if state is not None and _is_unchanged(request, recipe, state, table, writer):
         return _rested(request, recipe, state, _settle(recipe, Laid(0)))
     if not recipe.rows and _may_rest(request, recipe):
         return _rested(request, recipe, state, recipe.tally)
     if recipe.adopts and recipe.steps.takes_every_row and isinstance(table, RustTable):
         return _told(_adopt(recipe, state, table, recipe.tally), _count_unmarked(recipe))
-    writer = _writer(request, table, spark)
-    laid = writer.stage(recipe)
+    laid = writer().stage(recipe)
     tally = _settle(recipe, laid)
     if not laid.rows and _may_rest(request, recipe):
         return _rested(request, recipe, state, tally)
     if recipe.adopts and laid.rows == recipe.rows and isinstance(table, RustTable):
         return _told(_adopt(recipe, state, table, tally), laid.unmarked)
     if recipe.steps.builds:
-        return _exchange(request, recipe, state, table, writer, trial)
-    return _told(_write(request, recipe, state, table, writer, tally), laid.unmarked)
+        return _exchange(request, recipe, state, table, writer(), trial)
+    return _told(_write(request, recipe, state, table, writer(), tally), laid.unmarked)
 
 
 def _told(landed: Landed | None, unmarked: int) -> Landed | None:
@@ -272,7 +276,7 @@ def _is_unchanged(
     recipe: Recipe,
     state: DeltaState,
     table: RustTable | SparkTable,
-    spark: Callable[[], SparkSession],
+    writer: Writer,
 ) -> bool:
     """Whether the table holds exactly these rows: its last landing brought them, and nobody has written since."""
     if not request.repeats_last or recipe.agreement.changes_table or not _is_untouched(request, state, table):
@@ -281,7 +285,7 @@ def _is_unchanged(
         return state.rows == recipe.rows
     # The log does not tell, so Spark counts; where it may not look at that version, the rows are exchanged.
     with suppress(LandingFailed):
-        return _writer(request, table, spark).count(state.version) == recipe.rows
+        return writer().count(state.version) == recipe.rows
     return False
 
 
