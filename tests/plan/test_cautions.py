@@ -102,6 +102,17 @@ def test_a_file_that_has_changed_or_looks_like_one_that_landed_is_warned_of(
     assert "a.csv" in told.get(kind, "") if kind else True
 
 
+@pytest.mark.parametrize(("tail", "is_told"), [("ab", True), ("cd", False), ("", False)])
+def test_a_copy_of_another_age_is_known_by_its_size_and_its_last_bytes(tail: str, is_told: bool) -> None:
+    spec = {"load": {"mode": "append"}, "incremental": None}
+    one, copy = OneFile("a.csv", "10-1", "ab" if tail else ""), OneFile("c.csv", "10-7", tail)
+    chunks = make_plan([facts_of(spec_of(**spec), survey=Survey((Piece(one, bytes=10),)))]).new_chunks
+    state = {"known": tuple(state_of(one, ChunkStatus.DONE) for one in chunks), "landed": landed_keys(chunks)}
+    survey = Survey((Piece(one, bytes=10), Piece(copy, bytes=10)))
+    told = cautions(spec, produced=BEFORE, survey=survey, **state)
+    assert ("c.csv looks like a.csv" in told.get(CautionKind.RENAMED_FILE, "")) is is_told
+
+
 @pytest.mark.parametrize("mode", ["append", "upsert"])
 def test_landed_chunks_of_which_a_rebuilt_catalog_knows_no_more_are_warned_of(mode: str) -> None:
     spec = {"load": {"mode": mode}}

@@ -255,16 +255,24 @@ def _files(pipeline: PipelineFacts, table: TableFacts, history: History, portion
     if pipeline.mode(table) is not LoadMode.APPEND or not is_of_files(table) or table.is_full_refresh:
         return
     spans = [from_json(state.chunk.predicate).span for state in history.chunks if state.chunk.key in history.landed]
-    landed = {span.path: span.version for span in spans if isinstance(span, OneFile)}
-    by_version = {version: path for path, version in landed.items()}
+    landed = {span.path: span for span in spans if isinstance(span, OneFile)}
+    alike = {mark: path for path, span in landed.items() for mark in _marks(span)}
     unread = [portion.reading.span for portion in portions if isinstance(portion.reading.span, OneFile)]
     if (changed := [span.path for span in unread if span.path in landed]) and not table.primary_key:
         text = f"{_first_of(changed)} has changed: those of its rows that equal a row of another file do not land"
         yield CautionKind.CHANGED_FILE, text
-    if renamed := [span for span in unread if span.path not in landed and span.version in by_version]:
-        was = by_version[renamed[0].version]
-        text = f"{_first_of([one.path for one in renamed])} looks like {was}, which has landed: its rows land again"
+    new = ((span, alike[mark]) for span in unread if span.path not in landed for mark in _marks(span) if mark in alike)
+    if renamed := dict(new):
+        paths, was = [span.path for span in renamed], next(iter(renamed.values()))
+        text = f"{_first_of(paths)} looks like {was}, which has landed: its rows land again"
         yield CautionKind.RENAMED_FILE, text
+
+
+def _marks(span: OneFile) -> Iterator[str]:
+    """What a file under another name has, too: its size and age, and, as a copy has, its size and its last bytes."""
+    yield span.version
+    if span.tail:
+        yield f"{span.version.partition('-')[0]} {span.tail}"
 
 
 def _lost(pipeline: PipelineFacts, table: TableFacts, history: History) -> Cautions:
