@@ -1,13 +1,15 @@
 """Ordinary sources live through random events, and after every apply each table must be what its load mode promises.
 
 uv run python benchmarks/life.py [--seed 1] [--rounds 100] [--minutes 60] [--length 8] [--kind "sqlite"] [--shorten]
+uv run python benchmarks/life.py --seed 1 --kind "csv, upsert, key" --lap 3 [--length 8] [--shorten]
 
 A history is a source (SQLite, PostgreSQL, a folder of JSON lines, CSV or Parquet files), a load mode, and so many
 rounds (`--length`) of events: what an application does to its rows, columns, keys and files, and what an operator does
 to the manifest (`tests/flow/life.py` has the list). Each round ends with an apply, two, or one that is cut off. All
 kinds of sources and modes take turns, in an order that the seed decides, until `--rounds` applies were made, or for
-`--minutes`. A history that fails is printed, with `--shorten` as the few steps that it fails by; the command then ends
-with 1.
+`--minutes`. A history that fails is printed with the command that replays it, with `--shorten` also as the few steps
+that it fails by; the command then ends with 1. `--lap` replays that turn of each kind alone. Applies that are made to
+shorten a history do not count towards `--rounds`.
 """
 
 from __future__ import annotations
@@ -51,8 +53,8 @@ class Lives:
     applies: Counter[str] = field(default_factory=Counter)
     failed: int = 0
 
-    def live(self, kind: Kind, steps: Sequence[Step]) -> str:
-        """Live a history, and return what was wrong with it."""
+    def live(self, kind: Kind, steps: Sequence[Step], *, counts: bool = True) -> str:
+        """Live a history, and return what was wrong with it. One that `counts` is a part of the totals."""
         root = Path(tempfile.mkdtemp(dir=self.folder))
         (root / "hakiri.toml").write_text(PROJECT, encoding="utf-8")
         life = Life(kind, Stand(root), self.url)
@@ -63,18 +65,24 @@ class Lives:
         except Exception:  # noqa: BLE001 told with the history that led to it
             return f"{format_exc()}after {' '.join(life.told)}"
         finally:
-            name = f"{kind.source} {kind.mode}"
-            self.histories[name] += 1
-            self.applies[name] += life.applies
+            if counts:
+                name = f"{kind.source} {kind.mode}"
+                self.histories[name] += 1
+                self.applies[name] += life.applies
             shutil.rmtree(root)
         return ""
 
+    def shorten(self, kind: Kind, steps: Sequence[Step]) -> str:
+        """Cut a history that fails down to the steps it fails by, and return what is wrong with those."""
+        fewer = shortened(steps, lambda some: bool(self.live(kind, some, counts=False)))
+        return self.live(kind, fewer, counts=False)
 
-def turns(wanted: Sequence[Kind], seed: int) -> Iterator[tuple[int, Kind]]:
-    """All kinds in turn, again and again, each lap in another order."""
-    for lap in count():
-        for kind in seeded(f"{seed} {lap}").sample(wanted, len(wanted)):
-            yield lap, kind
+
+def turns(wanted: Sequence[Kind], seed: int, lap: int | None) -> Iterator[tuple[int, Kind]]:
+    """All kinds in turn, again and again, each lap in another order; or one lap alone."""
+    for number in count() if lap is None else [lap]:
+        for kind in seeded(f"{seed} {number}").sample(wanted, len(wanted)):
+            yield number, kind
 
 
 def main() -> int:
@@ -84,12 +92,14 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1e6)
     parser.add_argument("--length", type=int, default=8)
     parser.add_argument("--kind", default="")
+    parser.add_argument("--lap", type=int)
     parser.add_argument("--shorten", action="store_true")
     asked = parser.parse_args()
-    wanted = [kind for kind in kinds() if str(kind).startswith(asked.kind)]
+    same = [kind for kind in kinds() if str(kind) == asked.kind]
+    wanted = same or [kind for kind in kinds() if str(kind).startswith(asked.kind)]
     started = monotonic()
     with opened() as lives:
-        for lap, kind in turns(wanted, asked.seed):
+        for lap, kind in turns(wanted, asked.seed, asked.lap):
             if lives.applies.total() >= asked.rounds or monotonic() - started > asked.minutes * 60:
                 break
             before = lives.applies.total(), monotonic()
@@ -98,10 +108,10 @@ def main() -> int:
             print(f"{kind}: {lives.applies.total() - before[0]} applies, {monotonic() - before[1]:.0f} s", flush=True)
             if wrong:
                 lives.failed += 1
-                print(f"--kind '{kind}', lap {lap}: {wrong}", flush=True)
+                replay = f"--seed {asked.seed} --kind '{kind}' --lap {lap} --length {asked.length}"
+                print(f"{replay}: {wrong}", flush=True)
                 if asked.shorten:
-                    fewer = shortened(steps, lambda some, kind=kind: bool(lives.live(kind, some)))
-                    print(f"  shortened: {lives.live(kind, fewer)}", flush=True)
+                    print(f"  shortened: {lives.shorten(kind, steps)}", flush=True)
         for name, applies in sorted(lives.applies.items()):
             print(f"{name}: {lives.histories[name]} histories, {applies} applies")
         total = f"{lives.histories.total()} histories, {lives.applies.total()} applies"

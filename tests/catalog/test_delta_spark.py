@@ -6,7 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 
 from connect_servers import ConnectServer
 from hakiri.catalog.delta.spark import SparkDeltaCatalog
-from hakiri.catalog.errors import SecondWriter
+from hakiri.catalog.errors import CatalogDamaged, SecondWriter
+from hakiri.errors import Recovery
 from hakiri.model.ledger import Pipeline
 from small_queries import FOR_SMALL_QUERIES
 
@@ -112,3 +113,48 @@ def test_a_second_jvm_is_refused_on_a_local_path(spark: SparkSession, held: tupl
     with pytest.raises(SecondWriter) as refusal:
         SparkDeltaCatalog(spark, schema).register(Pipeline("ours"))
     assert refusal.value.writer == writer
+
+
+def cut(folder: Path) -> None:
+    last = max((folder / "_delta_log").glob("*.json"))
+    last.write_bytes(last.read_bytes()[:100])
+
+
+def lose_first(folder: Path) -> None:
+    min((folder / "_delta_log").glob("*.json")).unlink()
+
+
+def lose_second(folder: Path) -> None:
+    sorted((folder / "_delta_log").glob("*.json"))[1].unlink()
+
+
+def lose_files(folder: Path) -> None:
+    for file in folder.rglob("*.parquet"):
+        file.unlink()
+
+
+def overwrite_files(folder: Path) -> None:
+    for file in folder.rglob("*.parquet"):
+        file.write_bytes(b"no parquet")
+
+
+@pytest.mark.parametrize("damage", [cut, lose_first, lose_second, lose_files, overwrite_files])
+def test_a_damaged_table_is_named_with_the_way_out(
+    spark: SparkSession, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    schema = f"damaged_{uuid4().hex[:8]}"
+    spark.sql(f"CREATE SCHEMA {schema} LOCATION '{tmp_path}/{schema}'")
+    catalog = SparkDeltaCatalog(spark, schema)
+    for name in ("one", "two", "three"):
+        catalog.register(Pipeline(name))
+    damage(tmp_path / schema / "pipelines")
+    for checksum in tmp_path.rglob(".*.crc"):
+        checksum.unlink()
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    with pytest.raises(CatalogDamaged) as refusal:
+        SparkDeltaCatalog(spark, schema).pipelines()
+    told = refusal.value
+    assert f"the table `{schema}`.`pipelines` cannot be read: " in told.message()
+    assert "An error occurred" not in told.message()
+    assert "`hakiri catalog rebuild --yes`" in (told.help() or "")
+    assert (told.code, told.recovery) == ("HK122", Recovery.FIX)

@@ -234,3 +234,26 @@ def test_without_the_rebuild_nothing_is_landed_and_nothing_is_swept(make_shop: A
         os.utime(path, (0, 0))
     assert shop.hakiri("gc").code == 0
     assert shop.rows() == [(1, "new")], "what lies in the table's log stays, whatever the catalog says"
+
+
+def test_landed_chunks_whose_staged_manifests_are_lost_are_warned_of_by_rebuild_plan_and_apply(make_shop: Any) -> None:
+    shop = make_shop('incremental = "updated_at"\nload = { mode = "append" }\n')
+    shop.put(1, 2, 3)
+    shop.apply()
+    for manifest in shop.root.glob("**/data/runs/**/_manifest.json"):
+        manifest.unlink()
+    shop.lose_catalog()
+    told = shop.hakiri("catalog", "rebuild").out
+    assert "shop/orders" in told
+    assert "the staged manifests of 1 landed chunk are lost (0001-00001)" in " ".join(told.split())
+    (restored,) = shop.rebuild()
+    assert (restored["without_manifest"], restored["error"]) == (["0001-00001"], None)
+    assert "`hakiri apply shop --full-refresh` lands every row once" in restored["caution"]
+    planned = shop.hakiri("plan")
+    assert "the staged manifests of 1 landed chunk are lost (0001-00001)" in " ".join(planned.out.split())
+    applied = shop.hakiri("apply")
+    assert applied.code == 0
+    assert "manifests of 1 landed chunk are lost" in " ".join((applied.out + applied.err).split())
+    assert shop.hakiri("apply", "--full-refresh").code == 0
+    assert "are lost" not in shop.hakiri("plan").out
+    assert shop.rows() == [(day, "new") for day in (1, 2, 3)]

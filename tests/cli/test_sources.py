@@ -156,6 +156,7 @@ def test_check_takes_other_settings_of_spark_for_no_secret(project: MakeProject,
         f"https://hooks.example.com/run?token={TOKEN}",
         f"https://hooks.example.com/run?a=1&sig={TOKEN}",
         f"https://me:{TOKEN}@hooks.example.com/run",
+        f"https://hooks.example.com/services/T000/B000/{TOKEN}",
     ],
 )
 @pytest.mark.parametrize("is_of_table", [False, True])

@@ -31,6 +31,7 @@ from flow.life_sources import (
     Kind,
     Row,
     instant,
+    renamed,
     seeded,
 )
 from flow.stand import Stand
@@ -68,6 +69,8 @@ class Life:
     """Whether an apply was cut off, and no other has come since."""
     has_accepted: bool = False
     """Whether a narrower `n` was accepted."""
+    renaming: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Declared renames, by old name, with the table's version then: they wait for its next landing."""
     is_mixed: bool = False
     """Whether landed rows have gone through different transforms."""
 
@@ -158,6 +161,7 @@ class Life:
             if dice.random() < 0.5:
                 self._settle()
                 self.manifest.renamed[new] = old
+                self.renaming[old] = (new, self.stand.version(self.source.table))
                 self.oracle.rename({old: new})
                 self.columns = dict.fromkeys(new if name == old else name for name in self.columns)
 
@@ -434,7 +438,10 @@ class Life:
             )
 
     def _table(self) -> Counter[tuple[Any, ...]]:
-        return Counter(_key(row, self.columns) for row in landed(self.stand, self.source.table))
+        version = self.stand.version(self.source.table) if self.renaming else 0
+        waiting = {old: new for old, (new, since) in self.renaming.items() if since == version}
+        rows = landed(self.stand, self.source.table)
+        return Counter(_key(renamed(row, waiting), self.columns) for row in rows)
 
     def _landed_mode(self) -> str:
         """How the catalog says that the table was landed last: an apply that finds nothing new lands nothing."""

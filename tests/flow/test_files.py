@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 
 import polars as pl
+import pytest
 
 from flow.stand import Rows, Stand
 from hakiri import wiring
@@ -213,3 +214,44 @@ def plan_only(stand: Stand) -> None:
         facts = gather_facts(spec, parts.connector(spec), parts.catalog).facts
         parts.catalog.register(Pipeline(spec.id, parallelism=2))
         assert parts.catalog.add_chunks(make_plan([facts]).new_chunks) == 2
+
+
+EMPTIED = """\
+id = "events"
+source = {{ connector = "files", config = {{ path = "data" }} }}
+tables = [{{ name = "events"{columns} }}]
+schema = "{policy}"
+load = {{ mode = "append" }}
+"""
+
+
+@pytest.mark.parametrize("policy", ["evolve", "strict"])
+@pytest.mark.parametrize("columns", ["", ', columns = ["id", "n"]'])
+def test_files_that_are_emptied_land_nothing_and_hold_nothing_up(
+    make_stand: MakeStand, columns: str, policy: str
+) -> None:
+    stand = make_stand({"pipelines/events.toml": EMPTIED.format(columns=columns, policy=policy)})
+    (stand.root / "data/events").mkdir(parents=True)
+    put(stand, "1.jsonl", '{"id": 1, "n": 5}')
+    apply(stand)
+    put(stand, "1.jsonl")
+    apply(stand)
+    put(stand, "2.jsonl", '{"id": 2, "n": null}')
+    apply(stand)
+    put(stand, "1.jsonl", '{"id": 3, "n": 7}')
+    apply(stand)
+    assert stand.landed("events") == Rows({(1, 5): 1, (2, None): 1, (3, 7): 1})
+
+
+@pytest.mark.parametrize(("name", "header"), [("1.jsonl", ()), ("1.csv", ("id,n",)), ("1.csv", ())])
+@pytest.mark.parametrize("columns", ["", ', columns = ["id", "n"]'])
+def test_a_table_whose_first_files_have_no_row_takes_the_types_of_its_first_rows(
+    make_stand: MakeStand, columns: str, name: str, header: tuple[str, ...]
+) -> None:
+    stand = make_stand({"pipelines/events.toml": EMPTIED.format(columns=columns, policy="evolve")})
+    (stand.root / "data/events").mkdir(parents=True)
+    put(stand, name, *header)
+    apply(stand)
+    put(stand, "2.jsonl", '{"id": 1, "n": 5}')
+    apply(stand)
+    assert stand.landed("events") == Rows({(1, 5): 1})

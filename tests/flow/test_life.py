@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import polars as pl
 import pytest
 
 from flow.life import Life, landed
@@ -13,6 +14,11 @@ from flow.shape_table import KINDS, SHAPES, life_of, promised
 from flow.stand import Stand
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
+
+
+def steps(*deeds: str) -> list[Step]:
+    return [Step(deed, 1) for deed in deeds]
+
 
 SAMPLE = (
     Kind("sqlite", "append", has_key=False, lag=5),
@@ -34,7 +40,28 @@ def test_a_table_is_what_its_mode_promises_after_every_apply(
 
 def test_a_renamed_pipeline_with_a_transform_adopts_its_table(make_stand: MakeStand) -> None:
     deeds = ("apply", "edit_transform", "insert", "apply", "rename_pipeline", "insert", "apply")
-    Life(Kind("sqlite", "upsert", has_cursor=False), make_stand({})).live([Step(deed, 1) for deed in deeds])
+    Life(Kind("sqlite", "upsert", has_cursor=False), make_stand({})).live(steps(*deeds))
+
+
+def test_json_lines_that_are_emptied_after_their_columns_were_named_land_on(make_stand: MakeStand) -> None:
+    deeds = ("apply", "edit_columns", "empty", "apply", "insert", "apply")
+    Life(Kind("jsonl", "append", has_key=False, has_cursor=False), make_stand({})).live(steps(*deeds))
+
+
+def test_json_lines_that_are_emptied_after_they_got_a_transform_land_on(make_stand: MakeStand) -> None:
+    deeds = ("apply", "edit_transform", "empty", "apply", "insert", "apply")
+    Life(Kind("jsonl", "upsert", has_cursor=False), make_stand({})).live(steps(*deeds))
+
+
+def test_a_declared_rename_waits_for_the_next_landing(make_stand: MakeStand) -> None:
+    life = Life(Kind("sqlite", "append", lag=5), make_stand({}))
+    declares = Step("rename_column", 2)
+    life.live([*steps("add_column", "insert", "apply"), declares, *steps("empty", "apply")])
+    ((new, old),) = life.manifest.renamed.items()
+    table = life.stand.folder(life.source.table)
+    assert {new, old} & set(pl.read_delta(str(table)).columns) == {old}
+    life.live(steps("insert", "apply"))
+    assert {new, old} & set(pl.read_delta(str(table)).columns) == {new}
 
 
 @pytest.mark.exhaustive
@@ -71,6 +98,6 @@ def test_a_source_that_changes_its_shape_leaves_what_the_page_says(
 
 
 def test_a_history_that_fails_is_cut_down_to_the_steps_it_fails_by() -> None:
-    steps = history(SAMPLE[0], seeded(1), rounds=8)
-    culprits = {steps[3], steps[-2]}
-    assert set(shortened(steps, lambda some: culprits <= set(some))) == culprits
+    long = history(SAMPLE[0], seeded(1), rounds=8)
+    culprits = {long[3], long[-2]}
+    assert set(shortened(long, lambda some: culprits <= set(some))) == culprits

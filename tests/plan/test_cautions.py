@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from hakiri.model.chunk import Chunk, ChunkStatus
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkStatus
 from hakiri.model.source import Piece, Survey
 from hakiri.model.span import OneFile
 from hakiri.plan.caution import CautionKind
 from hakiri.plan.facts import ColumnFact
 from hakiri.plan.make import make_plan
+from hakiri.plan.rounds import chunk_name
 from plan.world import facts_of, landed_keys, rows_of, spec_of, state_of, survey_of
 
 GUARANTEES = Path(__file__).parents[2] / "docs" / "guarantees.md"
@@ -99,6 +100,31 @@ def test_a_file_that_has_changed_or_looks_like_one_that_landed_is_warned_of(
     told = cautions(spec, produced=BEFORE, primary_key=key, survey=files(*found), **state)
     assert [one for one in (CautionKind.CHANGED_FILE, CautionKind.RENAMED_FILE) if one in told] == [kind] * bool(kind)
     assert "a.csv" in told.get(kind, "") if kind else True
+
+
+@pytest.mark.parametrize(("tail", "is_told"), [("ab", True), ("cd", False), ("", False)])
+def test_a_copy_of_another_age_is_known_by_its_size_and_its_last_bytes(tail: str, is_told: bool) -> None:
+    spec = {"load": {"mode": "append"}, "incremental": None}
+    one, copy = OneFile("a.csv", "10-1", "ab" if tail else ""), OneFile("c.csv", "10-7", tail)
+    chunks = make_plan([facts_of(spec_of(**spec), survey=Survey((Piece(one, bytes=10),)))]).new_chunks
+    state = {"known": tuple(state_of(one, ChunkStatus.DONE) for one in chunks), "landed": landed_keys(chunks)}
+    survey = Survey((Piece(one, bytes=10), Piece(copy, bytes=10)))
+    told = cautions(spec, produced=BEFORE, survey=survey, **state)
+    assert ("c.csv looks like a.csv" in told.get(CautionKind.RENAMED_FILE, "")) is is_told
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_landed_chunks_of_which_a_rebuilt_catalog_knows_no_more_are_warned_of(mode: str) -> None:
+    spec = {"load": {"mode": mode}}
+    lost = frozenset(ChunkKey("pipeline", "events", chunk_name(1, place)) for place in range(1, 5))
+    state = {"produced": BEFORE, "primary_key": ("id",), "landed": lost}
+    told = cautions(spec, **state).get(CautionKind.LOST_MANIFESTS, "")
+    if mode == "append":
+        assert "manifests of 4 landed chunks are lost (0001-00001, 0001-00002, 0001-00003, ...)" in told
+        assert "--full-refresh" in told
+    else:
+        assert not told
+    assert CautionKind.LOST_MANIFESTS not in cautions(spec, is_full_refresh=True, **state)
 
 
 def test_every_case_that_is_not_promised_names_the_caution_that_warns_of_it() -> None:

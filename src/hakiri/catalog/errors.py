@@ -52,16 +52,29 @@ class CatalogDamaged(
     code="HK122",
     help=("`hakiri catalog rebuild --yes` keeps it aside and writes a new one from the tables' own Delta logs"),
 ):
-    """A file of the catalog that is cut short, overwritten or gone: what it recorded is lost."""
+    """A file or a table of the catalog that is cut short, overwritten or gone: what it recorded is lost."""
 
     store: str
     file: str
+    """The file, or the name of the table."""
     bytes: int | None
-    """Its size; None where it is missing."""
+    """The size of the file; None where it is missing, and for a table."""
+    reason: str = ""
+    """What Spark says of the table; empty for a file."""
 
     def message(self) -> str:
+        if self.reason:
+            return f"the catalog in {self.store} is damaged: the table {self.file} cannot be read: {self.reason}"
         size = "missing" if self.bytes is None else f"cut short or overwritten ({self.bytes:,} bytes)"
         return f"the catalog in {self.store} is damaged: {self.file} is {size}"
+
+    def help(self) -> str | None:
+        if not self.reason:
+            return super().help()
+        return (
+            "name another schema under `[catalog] tables` in hakiri.toml: `hakiri catalog rebuild --yes` writes a new "
+            "catalog there from the tables' own Delta logs, and nothing of the old one is removed"
+        )
 
 
 class CatalogBusy(

@@ -53,6 +53,8 @@ def rebuild(
             say(plain(f"{aside.message()}; it is kept beside the new one"))
         for one in done:
             say(f"  {plain(_line(one, yes=yes))}")
+            if one.caution:
+                say(f"    [yellow]caution[/yellow]: {plain(one.caution)}")
         for one in wrong:
             say_error(one.error) if one.error else None
         missing = sum(len(one.landings) for one in done)
@@ -85,5 +87,7 @@ def _as_json(one: Restored) -> dict[str, object]:
         "landings": list(one.landings),
         "known": one.known,
         "cursor_of": one.cursor_of,
+        "without_manifest": list(one.unknown),
+        "caution": one.caution,
         "error": facts(one.error) if one.error else None,
     }

@@ -47,6 +47,8 @@ class TableSchema:
     """Why the cursor's values sort otherwise at the source than they do as `columns` has them; empty where not so."""
     standing: str = field(default="", compare=False)
     """Where the source stood when it was surveyed; a connector refuses to read what is older."""
+    seen: pa.Schema | None = field(default=None, compare=False)
+    """The columns with the null type wherever no value was seen, and `columns` has text; None where all is declared."""
 
     @property
     def name(self) -> str:

@@ -20,6 +20,19 @@ def grown(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
     return kind
 
 
+def filled(kind: pa.DataType, seen: pa.DataType, known: pa.DataType) -> pa.DataType:
+    """The type with what is known in the place of every part of it that `seen` has as null."""
+    if types.is_null(seen):
+        return known
+    if all(types.is_struct(one) for one in (kind, seen, known)):
+        parts = {field.name: field.type for field in known}
+        members = ((one.name, one.type, seen.field(one.name).type) for one in kind)
+        return pa.struct([(name, filled(own, part, parts.get(name, own))) for name, own, part in members])
+    if all(types.is_list(one) for one in (kind, seen, known)):
+        return pa.list_(filled(kind.value_type, seen.value_type, known.value_type))
+    return kind
+
+
 def has_grown(kind: pa.DataType, later: pa.DataType) -> bool:
     """Whether the later type is the first with members beyond it, or the very same."""
     if types.is_struct(kind) and types.is_struct(later):

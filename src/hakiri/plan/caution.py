@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,7 +17,7 @@ from hakiri.plan.chunking import Portion
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.read_from import cursor_column, cursor_of, type_of_cursor
 from hakiri.plan.reading import from_json
-from hakiri.plan.rounds import History
+from hakiri.plan.rounds import History, round_of
 from hakiri.plan.schema_changes import ChangeKind, SchemaChange
 from hakiri.plan.sizing import Target
 
@@ -47,10 +47,17 @@ class CautionKind(StrEnum):
     MIXED_SHAPES = "mixed-shapes"
     CHANGED_FILE = "changed-file"
     RENAMED_FILE = "renamed-file"
+    LOST_MANIFESTS = "lost-manifests"
 
 
 TOLD_BY_RUNS = frozenset(
-    {CautionKind.FUTURE_CURSOR, CautionKind.CURSOR_BEYOND_SOURCE, CautionKind.OTHER_KEY, CautionKind.NO_ORDER}
+    {
+        CautionKind.FUTURE_CURSOR,
+        CautionKind.CURSOR_BEYOND_SOURCE,
+        CautionKind.OTHER_KEY,
+        CautionKind.NO_ORDER,
+        CautionKind.LOST_MANIFESTS,
+    }
 )
 """What every run says and journals, too: the table may come to lack rows, or hold others than its source has."""
 
@@ -86,6 +93,7 @@ def cautions(
             _transform(table),
             _new_columns(pipeline, table, history, changes),
             _files(pipeline, table, history, portions),
+            _lost(pipeline, table, history),
         )
         for kind, text in part
     )
@@ -245,16 +253,48 @@ def _files(pipeline: PipelineFacts, table: TableFacts, history: History, portion
     if not pipeline.load(table).adds_what_is_read or not is_of_files(table) or table.is_full_refresh:
         return
     spans = [from_json(state.chunk.predicate).span for state in history.chunks if state.chunk.key in history.landed]
-    landed = {span.path: span.version for span in spans if isinstance(span, OneFile)}
-    by_version = {version: path for path, version in landed.items()}
+    landed = {span.path: span for span in spans if isinstance(span, OneFile)}
+    alike = {mark: path for path, span in landed.items() for mark in _marks(span)}
     unread = [portion.reading.span for portion in portions if isinstance(portion.reading.span, OneFile)]
     if (changed := [span.path for span in unread if span.path in landed]) and not table.primary_key:
         text = f"{_first_of(changed)} has changed: those of its rows that equal a row of another file do not land"
         yield CautionKind.CHANGED_FILE, text
-    if renamed := [span for span in unread if span.path not in landed and span.version in by_version]:
-        was = by_version[renamed[0].version]
-        text = f"{_first_of([one.path for one in renamed])} looks like {was}, which has landed: its rows land again"
+    new = ((span, alike[mark]) for span in unread if span.path not in landed for mark in _marks(span) if mark in alike)
+    if renamed := dict(new):
+        paths, was = [span.path for span in renamed], next(iter(renamed.values()))
+        text = f"{_first_of(paths)} looks like {was}, which has landed: its rows land again"
         yield CautionKind.RENAMED_FILE, text
+
+
+def _marks(span: OneFile) -> Iterator[str]:
+    """What a file under another name has, too: its size and age, and, as a copy has, its size and its last bytes."""
+    yield span.version
+    if span.tail:
+        yield f"{span.version.partition('-')[0]} {span.tail}"
+
+
+def _lost(pipeline: PipelineFacts, table: TableFacts, history: History) -> Cautions:
+    """Warn where a rebuilt catalog does not know how landed rows were read (docs/guarantees.md)."""
+    if pipeline.mode(table) not in BY_CONTENT or table.is_full_refresh:
+        return
+    known = {state.chunk.key.chunk for state in history.chunks}
+    lost = {key.chunk for key in history.landed if round_of(key.chunk) >= history.refreshed} - known
+    if lost:
+        text = f"since the catalog was rebuilt, {lost_manifests(sorted(lost))}; {land_again(pipeline.spec.id)}"
+        yield CautionKind.LOST_MANIFESTS, text
+
+
+def lost_manifests(chunks: Sequence[str]) -> str:
+    """What is lost of these landed chunks."""
+    noun = "chunk" if len(chunks) == 1 else "chunks"
+    shown = ", ".join(chunks[:3]) + (", ..." if len(chunks) > 3 else "")
+    return f"the staged manifests of {len(chunks)} landed {noun} are lost ({shown})"
+
+
+def land_again(pipeline: str) -> str:
+    """What becomes of rows of which it is not known with which columns they were read, and the way out."""
+    what = "a row that was read before a column came, and has a value in it at the source, lands again when it is read"
+    return f"{what}: `hakiri apply {pipeline} --full-refresh` lands every row once"
 
 
 def _first_of(paths: list[str]) -> str:

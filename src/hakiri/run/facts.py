@@ -10,14 +10,17 @@ from hakiri.catalog.port import Catalog
 from hakiri.extract.changes.feed import Feed, described, feed_of
 from hakiri.extract.connectors.port import Connector, Indexing
 from hakiri.extract.landing_types import landing_schema
+from hakiri.extract.untyped import lacks_types, typed_by, without_untyped
 from hakiri.land.staged.types import column_types
 from hakiri.model.change import CHANGE
 from hakiri.model.chunk import ChunkKey, ChunkState, TableKey
 from hakiri.model.clock import SystemClock
+from hakiri.model.column_renames import present_name
 from hakiri.model.cursor import is_ahead
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import LandingStatus, Phase
 from hakiri.model.span import OneFile
+from hakiri.model.staged import PROVENANCE
 from hakiri.model.table import TableSchema
 from hakiri.plan.errors import WatermarkUnfit
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
@@ -28,6 +31,7 @@ from hakiri.plan.rounds import History
 from hakiri.run.errors import TableBare
 from hakiri.run.schema_history import last_schema_decision
 from hakiri.run.transforms import key_after
+from hakiri.spec.feed import is_enveloped
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 if TYPE_CHECKING:
@@ -98,7 +102,10 @@ def describe_tables(
 
     Raises SourceError, TransformUnfit, TypeUnlandable and CatalogError.
     """
-    schemas = {table.name: described(connector, spec, table) for table in spec.tables}
+    schemas = {
+        table.name: _described(spec, table, connector, catalog, (reshapes or {}).get(table.name))
+        for table in spec.tables
+    }
     facts = PipelineFacts(
         spec=spec,
         hint=connector.hint(),
@@ -115,6 +122,27 @@ def describe_tables(
         phase=_phase(spec, catalog),
     )
     return GatheredFacts(facts, schemas)
+
+
+def _described(
+    spec: PipelineSpec, table: TableSpec, connector: Connector, catalog: Catalog | None, reshape: Reshape | None
+) -> TableSchema:
+    """The table as its source describes it, with landed types where the source has no value to tell them by."""
+    schema, feed = described(connector, spec, table), feed_of(spec, table)
+    if not lacks_types(schema) or (feed is not None and is_enveloped(feed.load)):
+        return schema
+    is_plain = feed is None and reshape is None
+    decided = last_schema_decision(catalog, TableKey(spec.id, table.name)) if catalog else None
+    if decided is None or not decided.has_landed:
+        return without_untyped(schema) if is_plain else schema
+    known = {
+        present_name(column.name, table.renamed): column.type
+        for column in decided.facts
+        if column.name not in PROVENANCE and column.name not in decided.dropped
+    }
+    if reshape is not None:
+        known = {name: kind for name, kind in known.items() if reshape.keeps(name)}
+    return typed_by(schema, known, may_add=feed is None)
 
 
 def landed_chunks(catalog: Catalog, table: TableKey) -> frozenset[ChunkKey]:

@@ -25,6 +25,8 @@ from hakiri.model.ledger import Landing, LandingStatus, Phase, Pipeline, Snapsho
 from hakiri.model.span import OneFile
 from hakiri.model.staged import StagedChunk
 from hakiri.model.types import Struct
+from hakiri.plan.caution import land_again, lost_manifests
+from hakiri.plan.modes import BY_CONTENT
 from hakiri.plan.reading import from_json, window_of
 from hakiri.plan.rounds import round_of
 from hakiri.run.errors import CatalogDisagrees
@@ -50,6 +52,8 @@ class Story:
     """The numbers of landings that a RESTORE has undone."""
     chunks: tuple[Chunk, ...] = ()
     """What the landed chunks read, as far as their manifests are there."""
+    unknown: tuple[str, ...] = ()
+    """The landed chunks whose manifests are lost, so that it is not known with which columns their rows were read."""
     is_whole: bool = True
     """Whether the log reaches back to the table's beginning."""
     schema_json: str = ""
@@ -72,8 +76,22 @@ class Restored:
     """How many it had already."""
     cursor_of: int | None = None
     """The landing that the cursor came from."""
+    unknown: tuple[str, ...] = ()
+    """The landed chunks whose manifests are lost, where rows that are read again are compared by their content."""
+    is_whole: bool = True
+    """Whether the table's log reaches back to its beginning, where that matters in the same way."""
     error: HakiriError | None = None
     """Why nothing was written."""
+
+    @property
+    def caution(self) -> str | None:
+        """What may happen to rows that are read again, and what to do; None where all is known."""
+        if self.is_whole and not self.unknown:
+            return None
+        lost = "the table's log does not reach back to its beginning"
+        if self.unknown:
+            lost = lost_manifests(self.unknown)
+        return f"{lost}; {land_again(self.table.pipeline)}"
 
 
 def rebuild(services: Services, pipelines: Iterable[PipelineSpec], *, is_rehearsal: bool = False) -> list[Restored]:
@@ -110,8 +128,15 @@ def _compare(services: Services, spec: PipelineSpec, table: TableSpec) -> tuple[
     except HakiriError as error:
         return Story(table=key), Restored(table=key, known=len(known), error=error)
     source = story.cursor
+    landed_by = SchemaDecision.from_text(story.schema_json).key if story.schema_json else table.primary_key
+    is_compared = missing and spec.load_of(table).mode_for(landed_by) in BY_CONTENT
     return story, Restored(
-        table=key, landings=missing, known=len(known), cursor_of=source.number if source and missing else None
+        table=key,
+        landings=missing,
+        known=len(known),
+        cursor_of=source.number if source and missing else None,
+        unknown=story.unknown if is_compared else (),
+        is_whole=story.is_whole or not is_compared,
     )
 
 
@@ -177,6 +202,7 @@ def read_story(services: Services, spec: PipelineSpec, table: TableSpec) -> Stor
         runs={one.mark.stamp.number: one.mark.stamp.runs for one in held},
         taken_back=frozenset(one.mark.stamp.number for one in found if one.is_undone),
         chunks=_chunks(spec, table, staged),
+        unknown=tuple(sorted(chunk.chunk for chunk in landed - {one.chunk for one in staged})),
         is_whole=is_whole,
         schema_json=_schema(services, spec, table, held_now, _Read(staged, is_known=is_known)),
     )

@@ -18,7 +18,7 @@ from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, ProjectSpec
-from hakiri.spec.reference import holds_secret, is_malformed, references_in, shows_password, texts_in
+from hakiri.spec.reference import holds_secret, is_malformed, references_in, shows_password, shows_token, texts_in
 from hakiri.spec.unavailable import Unavailable, unavailable_in_pipeline, unavailable_in_project
 from hakiri.spec.validation_errors import guess, key_name
 
@@ -267,9 +267,11 @@ def _check_text(path: KeyPath, text: str, where: Where) -> Iterator[ManifestErro
         )
     name = next((part for part in reversed(path) if isinstance(part, str)), "")
     # Outside of these sections a telling name is that of a column.
-    is_secret = (
-        holds_secret(name, text) if path[0] in _SECTIONS_WITH_SECRETS else path[-1] == "url" and shows_password(text)
-    )
+    is_webhook = path[0] not in _SECTIONS_WITH_SECRETS and path[-1] == "url"
+    is_secret = shows_password(text) if is_webhook else path[0] in _SECTIONS_WITH_SECRETS and holds_secret(name, text)
+    if is_webhook and not is_secret and shows_token(text):
+        suggestion = "the token in the address as ${secret:NAME} (or ${env:NAME}, if it is none)"
+        yield SecretInClear(place=where(path), key=key_name(path), suggestion=suggestion)
     if is_secret:
         suggestion = f"${{secret:{_AS_NAME.sub('_', name).upper()}}}"
         if "://" in text:

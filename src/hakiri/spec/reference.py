@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, cast
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from hakiri.model.dsn import SCHEMES
 from hakiri.spec.lines import KeyPath
@@ -61,6 +62,46 @@ def holds_secret(key: str, text: str) -> bool:
 def shows_password(text: str) -> bool:
     """Whether a text is an address with a password or a token in clear."""
     return any(_is_clear(password) for password in _passwords(_REFERENCE.sub(_MARK, text)))
+
+
+def shows_token(url: str) -> bool:
+    """Whether the path of an https address, or an option of it, looks like a token in clear.
+
+    It does if it has the form that chat and automation services give their addresses, or if a part of it is as long and
+    as mixed as only a random text is. A UUID is an id, and so is a text of 32 hex digits.
+    """
+    marked = _REFERENCE.sub(_MARK, url)
+    path, _, options = marked.partition("://")[2].partition("/")[2].partition("?")
+    if any(form.search(f"/{path}") for form in _TOKEN_PATHS):
+        return True
+    values = (value for _, value in _OPTION.findall(f"?{options}"))
+    return any(_is_random(unquote(part)) for part in (*path.split("/"), *values))
+
+
+def _is_random(text: str) -> bool:
+    """Whether a text has no words: its letters, capitals and digits take turns far more often than those of a name."""
+    letters = re.sub(r"[-_.~=:]", "", text)
+    if len(letters) < _TOKEN_LENGTH or not letters.isascii() or not letters.isalnum() or _ID.fullmatch(text):
+        return False
+    kinds = ["digit" if one.isdigit() else "capital" if one.isupper() else "small" for one in letters]
+    turns = sum(one != other for one, other in pairwise(kinds))
+    least = _TURNS_WITH_CAPITALS if len(set(kinds)) > 2 else _TURNS
+    return "digit" in kinds and turns >= least * (len(letters) - 1)
+
+
+_TOKEN_LENGTH = 20
+_TURNS, _TURNS_WITH_CAPITALS = 0.28, 0.4
+"""At which part of its places a random text changes from one kind to another: at 0.4, with capitals at 0.6, usually."""
+_ID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+_TOKEN_PATHS = (
+    re.compile(r"/services/T[A-Za-z0-9]+/B[A-Za-z0-9]+/[A-Za-z0-9]+"),  # Slack, Mattermost
+    re.compile(r"/api/webhooks/[0-9]+/[A-Za-z0-9_-]+"),  # Discord
+    re.compile(r"/bot[0-9]+:[A-Za-z0-9_-]+"),  # Telegram
+    re.compile(r"/hooks/catch/[0-9]+/[A-Za-z0-9]+"),  # Zapier
+    re.compile(r"/with/key/[A-Za-z0-9_-]+"),  # IFTTT
+    re.compile(r"/IncomingWebhook/[0-9A-Fa-f]{32}"),  # Teams
+)
+"""Addresses whose path lets in whoever has it; a reference in the place of the token has another form."""
 
 
 def texts_in(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:

@@ -754,3 +754,28 @@ def test_whatever_the_bytes_no_line_is_lost(tmp_path: Path, parts: list[bytes]) 
     ]
     for mark in ("w", "7"):
         assert sum(text.count(mark) for text in texts if text) == body.count(mark.encode())
+
+
+@pytest.mark.parametrize(
+    ("files", "is_refused"),
+    [
+        ({"t/1.csv": b"id,at\n1,9\n2,10\n3,x\n"}, True),
+        ({"t/1.csv": b"id,at\n1,9\n", "t/2.csv": b"id,at\n2,x\n"}, True),
+        ({"t/1.jsonl": b'{"id": 1, "at": 9}\n{"id": 2, "at": "10"}\n'}, True),
+        ({"t/1.csv": b"id,at\n1,12345678901234567890123456789012345678901\n"}, True),
+        ({"t/1.csv": b"id,at\n1,9\n2,10\n"}, False),
+        ({"t/1.csv": b"id,at\n1,a9\n2,b10\n"}, False),
+        ({"t/1.csv": b"id,at\n1,007\n2,010\n"}, False),
+        ({"t/1.csv": b"id,at\n1,2026-01-01\n"}, False),
+    ],
+)
+def test_a_cursor_of_text_with_numbers_in_it_is_none_unless_it_is_declared(
+    tmp_path: Path, files: dict[str, bytes], is_refused: bool
+) -> None:
+    connector = folder(tmp_path, files)
+    found = connector.describe(SourceTable("t", cursor="at"))
+    assert bool(found.unordered) is is_refused
+    assert "10 comes before 9" in found.unordered or not is_refused
+    declared = (Column("id"), Column("at", "string"))
+    assert not connector.describe(SourceTable("t", columns=declared, cursor="at")).unordered
+    assert not connector.describe(SourceTable("t")).unordered

@@ -20,7 +20,7 @@ from hakiri.catalog.delta.properties import COMPACT_EVERY, PROPERTIES, VACUUM_EV
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.delta.sole_writer import local_folder, require_sole_writer
 from hakiri.catalog.delta.store import DeltaStore
-from hakiri.catalog.errors import CatalogTooNew, CatalogUnavailable, LineageTampered
+from hakiri.catalog.errors import CatalogDamaged, CatalogTooNew, CatalogUnavailable, LineageTampered
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.migrations import SCHEMA_VERSION
 from hakiri.catalog.sidecars import Sidecars
@@ -28,6 +28,7 @@ from hakiri.catalog.store import Row
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, CURSORS, LANDINGS, LINEAGE, SCHEMAS, TABLES, Table, Value
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.schema_name import quote_schema
+from hakiri.model.session import first_line
 
 CREATE = """
 CREATE TABLE IF NOT EXISTS {name} ({columns}, revision BIGINT, head STRING)
@@ -59,6 +60,9 @@ WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
 
 PROBE = "SELECT 1 FROM {name} LIMIT 0"
 
+READ_ALL = "SELECT MAX(LENGTH(head)), MAX(LENGTH(CAST(revision AS STRING))) FROM {name}"
+"""Opens every file: what statistics tell, a damaged file could tell as well."""
+
 OPTIMIZE = "OPTIMIZE {name}"
 
 VACUUM = "VACUUM {name}"
@@ -82,6 +86,17 @@ _LOST_RACE = (
     "DELTA_PROTOCOL_CHANGED",
     "delta.exceptions.Concurrent",
 )
+_DAMAGE = (
+    "[FAILED_READ_FILE",
+    "[CANNOT_READ_FILE_FOOTER",
+    "[DELTA_VERSIONS_NOT_CONTIGUOUS",
+    "[DELTA_TRUNCATED_TRANSACTION_LOG",
+    "[DELTA_STATE_RECOVER_ERROR",
+    "[DELTA_MISSING_PART_FILES",
+    "[DELTA_LOG_FILE_NOT_FOUND",
+)
+"""What Spark says of a log or a file that is cut short, overwritten or gone."""
+
 _IS_THERE = ("ALREADY_EXISTS", "NON_EMPTY_LOCATION")
 """Why a table could not be made: another has made it, or has begun to and was cut off."""
 
@@ -189,7 +204,7 @@ class SparkExecutor:
             else:
                 self._require_append_only(table)
                 self._merge(changes, head)
-        except (CatalogUnavailable, LineageTampered):
+        except (CatalogUnavailable, CatalogDamaged, LineageTampered):
             raise
         except Exception as error:  # conflicts come as bare Py4J errors from a classic session
             if _is_lost_race(error):
@@ -199,7 +214,8 @@ class SparkExecutor:
                 if is_new and self._is_made_by_another(table, error):
                     held.is_shared = True
                     return False
-                raise CatalogUnavailable(store=self._schema, reason=_brief(error)) from error
+                self._require_undamaged(error)
+                raise CatalogUnavailable(store=self._schema, reason=first_line(error)) from error
         self._held[table] = _Held(head, sent, sent, held.is_shared)
         self._tidy(table)
         return True
@@ -420,8 +436,26 @@ class SparkExecutor:
             yield
         except Exception as error:
             if type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
-                raise CatalogUnavailable(store=self._schema, reason=_brief(error)) from error
+                self._require_undamaged(error)
+                raise CatalogUnavailable(store=self._schema, reason=first_line(error)) from error
             raise
+
+    def _require_undamaged(self, error: Exception) -> None:
+        """Raise CatalogDamaged with the first table that cannot be read, where Spark has failed to read a file.
+
+        A file that another process has just vacuumed is no damage, so each table is read once more.
+        """
+        if not _is_damage(error):
+            return
+        for table in TABLES:
+            name = self._name(table)
+            if table.name not in self._there:
+                continue
+            try:
+                self._ask(READ_ALL.format(name=name))
+            except Exception as again:
+                if _is_damage(again):
+                    raise CatalogDamaged(store=self._schema, file=name, bytes=None, reason=first_line(again)) from again
 
 
 def _properties(table: Table) -> str:
@@ -465,5 +499,5 @@ def _is_lost_race(error: Exception) -> bool:
     return any(mark in str(error) for mark in _LOST_RACE)
 
 
-def _brief(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0][:500]
+def _is_damage(error: Exception) -> bool:
+    return any(mark in str(error) for mark in _DAMAGE)

@@ -12,7 +12,7 @@ from hakiri.extract.changes.debezium import Envelopes, tell_envelopes
 from hakiri.extract.changes.describe import learned, messages_schema
 from hakiri.extract.changes.normalize import Unwrapped, unwrap
 from hakiri.extract.changes.plain import tell_plain
-from hakiri.extract.connectors.declared import arrow_type, source_table
+from hakiri.extract.connectors.declared import arrow_type, has_numbers, source_table
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of, split_places, with_places
 from hakiri.extract.errors import ChangesUnfit, ColumnReserved
@@ -74,7 +74,7 @@ class Feed:
             if types.is_nested(kind := told.rows[name].type):
                 raise ChangesUnfit(table=self.table, reason=f"`{name}` is {kind}, which has no order")
         for name in sequence:
-            if dict(self.columns).get(name) is None and _has_numbers(told.rows[name]):
+            if dict(self.columns).get(name) is None and has_numbers(told.rows[name]):
                 raise ChangesUnfit(table=self.table, reason=f"{_AS_TEXT.format(name)}{self._way_out}")
         for name in own:
             if name.casefold() in reserved:
@@ -106,13 +106,7 @@ class Feed:
         )
 
 
-def _has_numbers(array: pa.Array) -> bool:
-    """Tell whether texts have numbers among them; what begins with a zero is a code that is as long as all others."""
-    return bool(types.is_string(array.type) and pc.any(pc.match_substring_regex(array, _NUMBER)).as_py())
-
-
 _AS_TEXT = "`{}` orders them and is text with numbers in it, of which 10 comes before 9: "
-_NUMBER = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 def feed_of(pipeline: PipelineSpec, table: TableSpec) -> Feed | None:

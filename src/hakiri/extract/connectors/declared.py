@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hakiri.extract.errors import ColumnMissing
 from hakiri.model.table import Column, SourceTable
@@ -36,6 +37,14 @@ def source_table(pipeline: PipelineSpec, table: TableSpec) -> SourceTable:
 def sorts_otherwise(at_source: str, kind: pa.DataType) -> str:
     """Why a column of this type of its source is no cursor where it lands as `kind` (`TableSchema.unordered`)."""
     return f"it is {at_source} at the source and lands as {kind}, which sorts otherwise"
+
+
+def has_numbers(array: pa.Array) -> bool:
+    """Whether texts have numbers among them; what begins with a zero is a code that is as long as all others."""
+    return bool(pa.types.is_string(array.type) and pc.any(pc.match_substring_regex(array, _NUMBER)).as_py())
+
+
+_NUMBER = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 def arrow_type(text: str) -> pa.DataType:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hakiri.errors import Place, SourceError
-from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named
+from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named, has_numbers
 from hakiri.extract.connectors.files import FilesConfig, Format
 from hakiri.extract.connectors.files.file_version import Front
 from hakiri.extract.connectors.files.infer import settled, widened
@@ -64,19 +64,31 @@ class FilesConnector:
     def describe(self, table: SourceTable) -> TableSchema:
         asked = {column.name: column.type for column in table.columns}
         kinds: dict[str, pa.DataType] = {}
-        for found in _sample(self._files(table)):
-            schema = self._schema(table, found, list(asked))
-            if not asked and found.format != "jsonl":  # whose every line names its own
-                Wanted(pa.schema(list(kinds.items())), True, found.path, table.name).require_one_of(schema.names)
+        for file in _sample(self._files(table)):
+            schema = self._schema(table, file, list(asked))
+            if not asked and file.format != "jsonl":  # whose every line names its own
+                Wanted(pa.schema(list(kinds.items())), True, file.path, table.name).require_one_of(schema.names)
             for field in without_respelled(pa.struct(list(kinds.items())), pa.struct(list(schema))):
                 kinds[field.name] = widened(kinds[field.name], field.type) if field.name in kinds else field.type
-        if kinds or asked:  # files without a row tell no column, so none of them is missing
+        if kinds:  # files without a row tell no column, so none of them is missing
             check_named(NAME, table, tuple(kinds))
-        fields = [
-            (name, arrow_type(told) if told else settled(kinds[name]))
-            for name, told in (asked or dict.fromkeys(kinds)).items()
-        ]
-        return TableSchema(table, pa.schema(fields), table.primary_key)
+        wanted = asked or dict.fromkeys(kinds)
+        seen = {name: arrow_type(told) if told else kinds.get(name, pa.null()) for name, told in wanted.items()}
+        fields = [(name, kind if wanted[name] else settled(kind)) for name, kind in seen.items()]
+        found = TableSchema(table, pa.schema(fields), table.primary_key, seen=pa.schema(list(seen.items())))
+        return replace(found, unordered=self._why_unordered(found, is_declared=bool(asked.get(table.cursor or ""))))
+
+    def _why_unordered(self, schema: TableSchema, *, is_declared: bool) -> str:
+        """Why an undeclared cursor is no cursor: it is text with numbers in it, as far as the sampled files tell."""
+        cursor = schema.table.cursor
+        if is_declared or cursor not in schema.names or not pa.types.is_string(schema.columns.field(cursor).type):
+            return ""
+        for found in _sample(self._files(schema.table)):
+            with closing(self._rows(schema, found)) as batches:
+                rows = next((batch for batch in batches if kind_of(batch) is BatchKind.ROWS), None)
+            if rows is not None and has_numbers(rows.column(cursor)):
+                return f"it is text with numbers in it, of which 10 comes before 9 ({found.path})"
+        return ""
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:  # noqa: ARG002 files tell no cursor
         table = schema.table
@@ -123,7 +135,8 @@ class FilesConnector:
 
     def _schema(self, table: SourceTable, found: Found, asked: list[str]) -> pa.Schema:
         store = Store(self.config)
-        wanted = Wanted(pa.schema([(name, pa.string()) for name in asked]), not asked, found.path, table.name)
+        fields = pa.schema([(name, pa.string()) for name in asked])
+        wanted = Wanted(fields, not asked, found.path, table.name, tuple(asked))
         with self._translated(table, found.path):
             if found.format == "parquet":
                 with store.random(found) as opened:
@@ -141,9 +154,10 @@ class FilesConnector:
             counted: int = open_parquet(opened).metadata.num_rows
             return counted
 
-    def _rows(self, schema: TableSchema, found: Found) -> Iterator[pa.RecordBatch]:
+    def _rows(self, schema: TableSchema, found: Found) -> Generator[pa.RecordBatch]:
         store = Store(self.config)
-        wanted = Wanted(schema.columns, not schema.table.columns, found.path, schema.name)
+        asked = tuple(column.name for column in schema.table.columns)
+        wanted = Wanted(schema.columns, not asked, found.path, schema.name, asked)
         with self._translated(schema.table, found.path), store.surveyed(found, schema.table) as opened:
             yield from _ROWS[found.format](opened, self.config, wanted)
 

@@ -33,10 +33,16 @@ class Wanted:
     or_more: bool
     origin: str
     table: str
+    asked: tuple[str, ...] = ()
+    """The columns that the manifest names. One that `fields` lacks had no value yet, and gets the type of its first."""
+
+    def takes(self, name: str) -> bool:
+        """Whether a column beyond `fields` is read."""
+        return self.or_more or name in self.asked
 
     def require_one_of(self, names: Iterable[str]) -> None:
         """Raise NoColumnFound if the file has columns, and none of them is wanted."""
-        header, known = tuple(names), tuple(self.fields.names)
+        header, known = tuple(names), self.asked or tuple(self.fields.names)
         if header and known and not set(header) & set(known):
             raise NoColumnFound(connector=NAME, table=self.table, file=self.origin, header=header, known=known)
 
@@ -64,8 +70,9 @@ def csv_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[pa.
         columns, places, faults = parse(block, len(names), dialect)
         yield from _quarantined(wanted, ((one.line, one.fault or "", one.text) for one in faults))
         texts = {name: fit_array(column, pa.string()) for name, column in zip(names, columns, strict=True)}
+        beyond = [name for name in names if name not in types and wanted.takes(name)]
+        types |= {name: settled(type_of_texts(texts[name].array)) for name in beyond}
         if wanted.or_more:
-            types |= {name: settled(type_of_texts(texts[name].array)) for name in names if name not in types}
             wanted.require_names(_fields(types))
         fitted = {name: _retyped(texts[name], kind) for name, kind in types.items() if name in texts}
         shown = {record.line: record.text for record in block} if _has_misfits(fitted) else {}
@@ -84,7 +91,10 @@ def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[p
         good = [one for one in block if one.fault is None]
         if strange is not None:
             strange |= dict.fromkeys(name for one in good for name in one.value)
-            strange = None if strange.keys() & types.keys() else strange
+            strange = None if strange.keys() & {*types, *wanted.asked} else strange
+        for name in wanted.asked:
+            if name not in types and any(name in one.value for one in good):
+                types[name] = settled(type_of_values(one.value.get(name) for one in good))
         if wanted.or_more:
             good, refused, types = _told_apart(good, types)
             yield from _quarantined(wanted, ((one.line, one.fault, one.text) for one in refused))
@@ -122,6 +132,7 @@ def parquet_rows(opened: Any, config: FilesConfig, wanted: Wanted) -> Iterator[p
     if wanted.or_more:
         types |= {field.name: _grown(types.get(field.name), lakehouse_type(field.type)) for field in own}
         wanted.require_names(_fields(types))
+    types |= {one.name: lakehouse_type(one.type) for one in own if one.name in wanted.asked and one.name not in types}
     names = [name for name in types if name in own.names]
     row = 1
     for batch, cut in batches(opened, names, config.batch_rows):
@@ -197,8 +208,7 @@ def _header(
     else:
         return [], iter(passed)
     if not config.header:
-        declared = [] if wanted.or_more else wanted.fields.names
-        return _names_by_place(declared, len(fields)), chain(passed, [first], found)
+        return _names_by_place(list(wanted.asked), len(fields)), chain(passed, [first], found)
     try:
         names = [(field or b"").decode() for field in fields]
     except UnicodeDecodeError as cause:
