@@ -230,7 +230,6 @@ def bump_epoch(session: Session, scope: EpochScope) -> int:
 
 
 def epochs(session: Session) -> dict[EpochScope, int]:
-    """Every epoch."""
     return {
         EpochScope(row["project"], row["tenant"], row["principal_class"]): row["epoch"]
         for row in session.rows(EVERY_EPOCH)
