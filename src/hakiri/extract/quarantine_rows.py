@@ -21,7 +21,7 @@ REMARK = "remark"
 def rows_aside(
     rows: pa.RecordBatch, *, rule_id: str, reason: str, column: str, is_kept: bool, key: Sequence[str] = ()
 ) -> pa.RecordBatch:
-    """Convert rows that broke a rule to the form of `model.quarantined`."""
+    """Convert rows that broke a rule to the form of `model.quarantine_row`."""
     count = rows.num_rows
     listed = rows.to_pylist()
     return _aside(

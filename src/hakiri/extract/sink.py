@@ -16,7 +16,7 @@ class Sink(Protocol):
         ...
 
     def accept_quarantined(self, rows: pa.RecordBatch) -> None:
-        """Take rows that were set aside, in the form of `model.quarantined`."""
+        """Take rows that were set aside, in the form of `model.quarantine_row`."""
         ...
 
 

@@ -29,7 +29,7 @@ class Unwrapped:
 
     rows: pa.RecordBatch
     aside: tuple[pa.RecordBatch, ...] = ()
-    """Rows that are no change, in the form of `model.quarantined`."""
+    """Rows that are no change, in the form of `model.quarantine_row`."""
     filtered: int = 0
     """Messages that concern no row."""
     added: int = 0

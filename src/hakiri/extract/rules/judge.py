@@ -30,7 +30,7 @@ class Judged:
 
     kept: pa.RecordBatch
     aside: tuple[pa.RecordBatch, ...] = ()
-    """Rows in the form of `model.quarantined`: rejected rows, and kept rows that broke a rule with `warn`."""
+    """Rows in the form of `model.quarantine_row`: rejected rows, and kept rows that broke a rule with `warn`."""
     broken: Mapping[str, int] = field(default_factory=dict)
     """How many rows broke each rule; a row that broke two is counted for both."""
 
