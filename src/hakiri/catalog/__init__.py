@@ -1,1 +1,1 @@
-"""The ledger beside every step: who holds which chunk, what has landed, and how far each cursor is."""
+"""The catalog: records which worker holds which chunk, what has landed, and the position of each cursor."""

@@ -1,4 +1,4 @@
-"""A chunk is planned once; a rewind plans it again under a new generation, and finished work moves out of the way."""
+"""Statements that plan chunks, rewind them under new generations, and archive finished ones."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ SELECT pipeline_id, status, count(*) AS chunks, sum(row_count) AS row_count, sum
 FROM latest
 GROUP BY pipeline_id, status
 """
-"""Each chunk once, by its latest generation. A row that is in both tables was being moved when its mover died.
+"""Counts each chunk once, by its latest generation. A row in both tables belongs to an archiving that crashed.
 
-A hot row that a rewind has left behind is superseded; an archived one is not touched, so its successor is looked for.
+A rewind marks an active row as superseded, but does not touch an archived one, so a successor is looked up.
 """
 
 
 def add_chunks(session: Session, chunks: Sequence[Chunk], now: datetime) -> int:
-    """Plan what is not planned; what a landing has named is planned as done."""
+    """Insert the chunks that are not planned yet; those of a restored landing are inserted as done."""
     for pipeline in sorted({chunk.key.pipeline for chunk in chunks}):
         session.hold(pipeline)
     fresh: list[dict[str, Value]] = []
@@ -91,7 +91,7 @@ def add_chunks(session: Session, chunks: Sequence[Chunk], now: datetime) -> int:
             if (chunk.key.pipeline, chunk.key.table) != (table.pipeline, table.table):
                 continue
             if chunk.key.chunk in landed and chunk.key.chunk not in known:
-                # Only a restored landing knows it: it is done, under the generation that landed last.
+                # Known only from a restored landing: it is done, with the generation that landed last.
                 fresh.append(chunk_row(replace(chunk, key=landed[chunk.key.chunk]), ChunkStatus.DONE, now))
             elif chunk.key.chunk not in known:
                 fresh.append(chunk_row(chunk, ChunkStatus.PENDING, now))
@@ -102,7 +102,7 @@ def add_chunks(session: Session, chunks: Sequence[Chunk], now: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """What shall be done again, and why."""
+    """A request to read chunks again, with its reason."""
 
     table: TableKey
     window: Window
@@ -117,56 +117,56 @@ class Rewind:
 
 
 def rewind(session: Session, wanted: Rewind, now: datetime) -> tuple[ChunkKey, ...]:
-    """Give the latest generation of each overlapping chunk a successor, unless it has yet to run."""
+    """Add a new generation of each matching chunk, unless its latest one is still pending."""
     session.hold(wanted.table.pipeline)
     hot = {chunk_key(row) for row in session.rows(HOT, **table_values(wanted.table))}
-    told: dict[str, Value] = {"reason": wanted.reason, "now": to_text(now)}
-    reborn: list[dict[str, Value]] = []
+    mark: dict[str, Value] = {"reason": wanted.reason, "now": to_text(now)}
+    successors: list[dict[str, Value]] = []
     for row in filter(wanted.takes, _latest(_every(session, wanted.table))):
         if chunk_key(row) in hot:
-            session.rows(SUPERSEDE, **key_values(chunk_key(row)), **told)
-        reborn.append(_successor(row, wanted.reason, now))
-    return tuple(chunk_key(row) for row in session.many(INSERT_CHUNK, reborn))
+            session.rows(SUPERSEDE, **key_values(chunk_key(row)), **mark)
+        successors.append(_successor(row, wanted.reason, now))
+    return tuple(chunk_key(row) for row in session.many(INSERT_CHUNK, successors))
 
 
 def finished(session: Session, pipeline: str) -> list[Row]:
-    """The rows nobody will work on again: superseded, or named by a landing that is finished."""
+    """Return the rows that can be archived: superseded, or part of a finished landing."""
     landed = _landed(session, LANDINGS_OF_PIPELINE, {"pipeline_id": pipeline})
     rows = session.rows(FINISHED, pipeline_id=pipeline)
     return [row for row in rows if row["status"] == ChunkStatus.SUPERSEDED or chunk_key(row) in landed]
 
 
 def store_away(session: Session, rows: Sequence[Row]) -> int:
-    """Copy the rows to the archive, which comes before their removal: what is in neither would be planned again."""
+    """Copy the rows to the archive. Call it before `remove`: a chunk in neither table would be planned again."""
     return len(session.many(INSERT_ARCHIVED, ({column: row[column] for column in ARCHIVE.columns} for row in rows)))
 
 
 def remove(session: Session, rows: Sequence[Row]) -> int:
-    """Take archived rows out of the way of claims, unless they moved since they were read."""
+    """Delete archived rows from the active table, unless they changed since they were read."""
     return len(session.many(REMOVE, ({**key_values(chunk_key(row)), "fence": row["fence"]} for row in rows)))
 
 
 def find(session: Session, table: TableKey, statuses: Iterable[ChunkStatus]) -> tuple[ChunkState, ...]:
-    """The table's chunks with these statuses, hot and cold."""
+    """Return the table's chunks with these statuses, active and archived."""
     wanted = frozenset(statuses)
     rows = [row for row in _every(session, table) if row["status"] in wanted]
     return tuple(chunk_state(row) for row in sorted(rows, key=_dispatch_order))
 
 
 def leased(session: Session, pipeline: str) -> tuple[ChunkState, ...]:
-    """The running chunks."""
+    """Return the running chunks."""
     return tuple(chunk_state(row) for row in session.rows(LEASED, pipeline_id=pipeline))
 
 
 def staged(session: Session, table: TableKey) -> tuple[ChunkState, ...]:
-    """The done chunks that no open or finished landing names."""
+    """Return the done chunks that no open or finished landing includes."""
     named = _named(session, table)
     done = session.rows(HOT_WITH_STATUS, **table_values(table), status=ChunkStatus.DONE.value)
     return tuple(chunk_state(row) for row in done if chunk_key(row) not in named)
 
 
 def progress_of(rows: Iterable[Row]) -> tuple[Progress, ...]:
-    """Counts per pipeline from counts per pipeline and status."""
+    """Sum counts per pipeline and status into counts per pipeline."""
     found: dict[str, dict[str, Row]] = {}
     for row in rows:
         found.setdefault(row["pipeline_id"], {})[row["status"]] = row
@@ -186,7 +186,7 @@ def _tables(chunks: Sequence[Chunk]) -> list[TableKey]:
 
 
 def _every(session: Session, table: TableKey) -> list[Row]:
-    """Hot rows first, then cold ones: a row that is in both was being moved when its mover died."""
+    """Return active rows, then archived ones. A row in both belongs to an archiving that crashed."""
     hot = session.rows(HOT, **table_values(table))
     seen = {chunk_key(row) for row in hot}
     return [*hot, *(row for row in session.rows(COLD, **table_values(table)) if chunk_key(row) not in seen)]
@@ -211,7 +211,7 @@ def _named(session: Session, table: TableKey) -> set[ChunkKey]:
 
 
 def _successor(row: Row, reason: str, now: datetime) -> dict[str, Value]:
-    """The next generation. Attempts and fences go on counting, so no directory and no token is ever used twice."""
+    """Return the next generation. Attempts and fences keep counting, so no directory or token is reused."""
     chunk = chunk_of(row)
     key = replace(chunk.key, generation=chunk.key.generation + 1)
     planned = chunk_row(replace(chunk, key=key), ChunkStatus.PENDING, now)

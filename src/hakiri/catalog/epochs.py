@@ -1,4 +1,4 @@
-"""A reader acts on revocations no older than the bound, or it does not act."""
+"""Reads revocation epochs through a cache, and refuses to answer from one that is too old."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hakiri.model.clock import Clock
 from hakiri.model.ledger import EpochScope
 
 _FRESH = 0.5
-"""The part of the bound after which a reader refreshes: what is left is time to fail in without refusing."""
+"""The fraction of the bound after which a reader refreshes. The rest is time in which a refresh may fail."""
 
 
 class EpochSource(Protocol):
-    """The one verb of a catalog that a reader needs."""
+    """The part of a catalog that `EpochReader` needs."""
 
     def epochs(self) -> dict[EpochScope, int]:
-        """Every epoch as it is now."""
+        """Return the current epoch of every scope."""
         ...
 
 
 class EpochReader:
-    """Answers from memory, and from the catalog when memory is old."""
+    """Answers from memory, and reads the catalog again when its copy is old."""
 
     def __init__(
         self, source: EpochSource, clock: Clock, *, staleness_seconds: float = EPOCH_STALENESS_SECONDS
@@ -38,7 +38,7 @@ class EpochReader:
         self._lock = Lock()
 
     def current(self, scope: EpochScope) -> int:
-        """The scope's epoch, as it was at most the bound ago. A repeat may be newer. Raises EpochsStale."""
+        """Return the scope's epoch, at most `staleness_seconds` old. A repeat may be newer. Raises EpochsStale."""
         with self._lock:
             cause = self._refresh() if self._age() >= self._bound * _FRESH else None
             if (age := self._age()) >= self._bound:
@@ -54,5 +54,5 @@ class EpochReader:
             self._epochs = self._source.epochs()
         except (CatalogUnavailable, CatalogBusy) as cause:
             return cause
-        self._read_at = asked_at  # what the answer holds is at least as new as the question
+        self._read_at = asked_at  # the answer is at least as new as the moment of the query
         return None

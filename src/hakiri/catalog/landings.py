@@ -1,4 +1,4 @@
-"""Landings of one table are numbered before they are written and happen one after the other (G4)."""
+"""Statements for landings: each gets its number before it is written, and a table has one at a time (G4)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RETURNING *
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What a lander asks for. The holder is new for every request."""
+    """A request for a landing number. Every request has a new holder name."""
 
     table: TableKey
     chunks: tuple[ChunkKey, ...]
@@ -55,14 +55,14 @@ class Reservation:
 
 
 def reserve(session: Session, wanted: Reservation, watch: LeaseWatch, now: datetime) -> Landing:
-    """The open landing of a dead holder, or the next number."""
+    """Take over the open landing of a dead holder, or reserve the next number."""
     session.hold(wanted.table.pipeline)
     last = session.rows(LAST, **table_values(wanted.table))
     if last and last[0]["status"] == LandingStatus.RESERVED:
         return _take_over(session, last[0], wanted, watch, now)
     free = {state.chunk.key for state in staged(session, wanted.table)}
     number = last[0]["number"] + 1 if last else 1
-    # Nothing to land is what is left of a take-over that came too late: the landing has ended meanwhile.
+    # No chunks: this was meant as a take-over, but the landing has ended in the meantime.
     if not wanted.chunks or not free.issuperset(wanted.chunks):
         raise _lost(wanted.table, number)
     landing = Landing(
@@ -80,7 +80,7 @@ def reserve(session: Session, wanted: Reservation, watch: LeaseWatch, now: datet
 
 
 def end(session: Session, landing: Landing, ended: Landing, now: datetime) -> Landing:
-    """Finish or abandon the landing, or find that it already ended just so."""
+    """Finish or abandon the landing; return it if it has already ended the same way."""
     outcome = {"status": ended.status.value, "reason": ended.reason}
     version = -1 if ended.version is None else ended.version
     named = {**table_values(landing.table), "number": landing.number}
@@ -95,14 +95,14 @@ def end(session: Session, landing: Landing, ended: Landing, now: datetime) -> La
 
 
 def restore(session: Session, landing: Landing, now: datetime) -> None:
-    """Write down a finished landing that only the table's own log remembered."""
+    """Record a finished landing that only the table's Delta log knew of."""
     session.hold(landing.table.pipeline)
     landed = replace(landing, status=LandingStatus.LANDED, holder="", leased_until=None)
     session.rows(INSERT_LANDING, **landing_row(landed, 0.0, now))
 
 
 def of_table(session: Session, table: TableKey) -> tuple[Landing, ...]:
-    """Every landing of the table, by number."""
+    """Return every landing of the table, sorted by number."""
     return tuple(landing_of(row) for row in session.rows(LANDINGS_OF_TABLE, **table_values(table)))
 
 

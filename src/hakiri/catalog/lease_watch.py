@@ -1,4 +1,4 @@
-"""No two machines' clocks are compared to end a lease, unless they would have to differ by a whole lease (G2)."""
+"""Decides whether a lease is dead without trusting that the clocks of two machines agree (G2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hakiri.model.timestamps import from_text
 
 
 class Sighting(NamedTuple):
-    """A lease as it was last written. A renewal changes `leased_until`, so an equal sighting is an idle holder."""
+    """A lease as last written. A renewal changes `leased_until`, so an equal sighting means it was not renewed."""
 
     scope: str
     table: str
@@ -23,10 +23,10 @@ class Sighting(NamedTuple):
 
 
 class LeaseWatch:
-    """Judges leases by watching them stand still for their term, in seconds that no setting of a clock changes.
+    """Treats a lease as dead once it was not renewed for its whole term, measured on a monotonic clock.
 
-    A lease seen for the first time is dead only if it ran out a whole term ago: then the clocks of its holder and of
-    this process would have to differ by more than the term for it to be alive.
+    A lease seen for the first time is dead only if it expired a whole term ago: it could still be alive only if the
+    clocks of its holder and of this process differed by more than that term.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -35,20 +35,20 @@ class LeaseWatch:
         self._lock = Lock()
 
     def is_dead(self, lease: Sighting) -> bool:
-        """Whether the lease may be ended. A repeat is how the watching is done."""
+        """Return whether the lease may be ended. Call it repeatedly: each call compares with earlier ones."""
         seen = self._ends.get(lease.scope)
         end = seen.get(lease) if seen else None
         return self._clock.steady() >= (self.see(lease) if end is None else end)
 
     def forget(self, scope: str, living: set[Sighting]) -> None:
-        """Drop what was seen under this scope and is there no longer."""
+        """Forget the sightings of this scope that are not in `living`."""
         with self._lock:
             seen = self._ends.get(scope, {})
             for gone in seen.keys() - living:
                 del seen[gone]
 
     def see(self, lease: Sighting) -> float:
-        """Begin to watch a lease, and say when it is dead if nobody renews it. A repeat changes nothing."""
+        """Start watching a lease, and return when it is dead unless renewed. A repeat changes nothing."""
         overdue = max(timedelta(), self._clock.now() - from_text(lease.leased_until)).total_seconds()
         end = self._clock.steady() + lease.lease_ms / 1_000 - overdue
         with self._lock:

@@ -1,4 +1,4 @@
-"""A chunk is dispatched to one holder at a time, and only that holder's word about it counts (G2)."""
+"""Statements for chunk leases: a chunk has one holder at a time, and only that holder can complete it (G2)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND chunk_id = :ch
   AND fence = :fence AND status NOT IN ('running', 'done', 'failed', 'superseded')
 RETURNING *
 """
-"""Not `status IN ('pending', 'waiting')`: PostgreSQL might then look for the one row in all of `chunks_claimable`."""
+"""Not `status IN ('pending', 'waiting')`: PostgreSQL might then scan all of `chunks_claimable` for one row."""
 
 RENEW = """
 UPDATE chunks
@@ -74,7 +74,7 @@ RETURNING *
 """
 
 END_IF_IDLE = END.replace("RETURNING", "  AND leased_until = :leased_until\nRETURNING")
-"""The same for a holder that only seems dead: a renewal that comes first wins."""
+"""Ends the lease of a holder that seems dead, unless the holder renews it first."""
 
 FIND = """
 SELECT * FROM chunks
@@ -82,12 +82,12 @@ WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND chunk_id = :ch
 """
 
 EVERY_PIPELINE = "*"
-"""The name under which claims that share one limit over all pipelines wait for each other."""
+"""The lock held by claims that share one limit over all pipelines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a worker asks for. The holder is new for every request."""
+    """A worker's request for chunks. Every request has a new holder name."""
 
     pipeline: str
     holder: str
@@ -97,7 +97,7 @@ class Claim:
 
 
 def claim(session: Session, wanted: Claim, watch: LeaseWatch, now: datetime) -> tuple[Lease, ...]:
-    """End the pipeline's dead leases, then lease what is free and allowed."""
+    """End the pipeline's dead leases, then lease free chunks up to the limits."""
     if wanted.max_parallel_chunks is not None:
         session.hold(EVERY_PIPELINE)
     session.hold(wanted.pipeline)
@@ -126,19 +126,19 @@ def claim(session: Session, wanted: Claim, watch: LeaseWatch, now: datetime) -> 
 def renew(
     session: Session, leases: Sequence[Lease], lease_seconds: float, watch: LeaseWatch, now: datetime
 ) -> tuple[Lease, ...]:
-    """Prolong what is still held."""
+    """Extend the leases that are still held."""
     terms: dict[str, Value] = {
         "leased_until": to_text(now + timedelta(seconds=lease_seconds)),
         "lease_ms": _milliseconds(lease_seconds),
         "now": to_text(now),
     }
-    # In one order everywhere, so that two heartbeats never wait for each other in a circle.
+    # Always in the same order, so that two heartbeats cannot deadlock.
     ordered = sorted(leases, key=lambda lease: lease.chunk.key)
     return _watched(session.many(RENEW, ({**_held(lease), **terms} for lease in ordered)), watch)
 
 
 def complete(session: Session, lease: Lease, seal: Seal, now: datetime) -> None:
-    """Record the winning attempt, or find that this very attempt already won."""
+    """Record the winning attempt; do nothing if this attempt has already won."""
     sealed: dict[str, Value] = {
         "path": seal.path,
         "row_count": seal.rows,
@@ -156,7 +156,7 @@ def complete(session: Session, lease: Lease, seal: Seal, now: datetime) -> None:
 
 
 def fail(session: Session, lease: Lease, failure: Failure, now: datetime) -> ChunkStatus:
-    """End the attempt and decide whether there is another."""
+    """End the attempt and decide whether the chunk gets another."""
     found = session.rows(FIND, **key_values(lease.chunk.key))
     limits = session.rows(LIMITS, pipeline_id=lease.chunk.key.pipeline)
     if not found or not limits:
@@ -179,14 +179,14 @@ def fail(session: Session, lease: Lease, failure: Failure, now: datetime) -> Chu
 
 
 def _watched(rows: Sequence[Row], watch: LeaseWatch) -> tuple[Lease, ...]:
-    """What was just leased; watched from now on, so that no clock set later makes it look long dead to this process."""
+    """Return the new leases, watched from now on, so that a later clock change does not make them look expired."""
     for row in rows:
         watch.see(_sighting(row))
     return tuple(_lease(row) for row in rows)
 
 
 def _end_dead_leases(session: Session, pipeline: str, max_attempts: int, watch: LeaseWatch, now: datetime) -> int:
-    """End the pipeline's dead leases, and count the living."""
+    """End the pipeline's dead leases, and count the live ones."""
     running = session.rows(RUNNING, pipeline_id=pipeline)
     sightings = [_sighting(row) for row in running]
     dead = [row for row, sighting in zip(running, sightings, strict=True) if watch.is_dead(sighting)]
@@ -213,7 +213,7 @@ def _end_dead_lease(session: Session, row: Row, max_attempts: int, now: datetime
 
 
 def _living_elsewhere(session: Session, pipeline: str, watch: LeaseWatch) -> int:
-    """Count the living leases of all other pipelines; to end the dead is their own claims' affair."""
+    """Count the live leases of all other pipelines. Their dead leases are ended by their own claims."""
     sightings = [_sighting(row) for row in session.rows(RUNNING_ELSEWHERE, pipeline_id=pipeline)]
     living = sum(not watch.is_dead(sighting) for sighting in sightings)
     for scope in {sighting.scope for sighting in sightings}:

@@ -1,4 +1,4 @@
-"""Every backend has the same verbs with the same meaning, because they are these, over a store of its own."""
+"""The catalog's verbs, implemented once for all backends over a `Store`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _ALL = tuple(ChunkStatus)
 
 
 class Ledger:
-    """The catalog over a store: what each verb promises is in `catalog.port`."""
+    """Implements `catalog.port.Catalog`, which documents each verb, over a store."""
 
     def __init__(self, store: Store, *, clock: Clock | None = None, sidecars: Sidecars | None = None) -> None:
         self._store = store
@@ -249,5 +249,5 @@ class Ledger:
 
 
 def _holder(node: str) -> str:
-    """New for every request, so that an answer lost on the way is settled by looking who holds the chunk."""
+    """Make a new holder name for a request: if its answer is lost, the name tells whether the request succeeded."""
     return f"{node}#{uuid4().hex}"

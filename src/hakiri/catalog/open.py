@@ -1,4 +1,4 @@
-"""A backend is one setting: naming it is all it takes, and only its own driver is loaded."""
+"""Opens the catalog that the settings name. Imports only that backend's driver."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class DeltaPath:
 
 @dataclass(frozen=True, slots=True)
 class DeltaTables:
-    """The catalog in Delta tables of a schema that Spark knows, such as `main.hakiri`."""
+    """The catalog in Delta tables of a schema in Spark's catalog, such as `main.hakiri`."""
 
     schema: str
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """The catalog in a schema of a PostgreSQL database. The address may hold a password, so it is not shown."""
+    """The catalog in a schema of a PostgreSQL database. The URL may contain a password, so repr omits it."""
 
     url: str = field(repr=False)
     schema: str = "hakiri"
@@ -55,9 +55,9 @@ def open_catalog(
     sidecars: Sidecars | None = None,
     spark: Callable[[], SparkSession] | None = None,
 ) -> Catalog:
-    """Open the catalog, making or migrating its tables where needed. A repeat opens it again.
+    """Open the catalog, creating or migrating its tables if needed. A repeat opens it again.
 
-    The session is asked for only by a catalog in tables that Spark knows by name.
+    `spark` is called only for `DeltaTables`.
 
     Raises CatalogDriverMissing, CatalogUnavailable, CatalogRefused, CatalogTooNew; SecondWriter for Delta tables on a
     local path.
@@ -90,7 +90,7 @@ def open_catalog(
 
 
 def find_damage(settings: CatalogSettings) -> CatalogDamaged | None:
-    """Return what is wrong with the files of a catalog on a path; None where nothing is, or there are none."""
+    """Return the damage in the files of a catalog on a path; None if there is none, or no files."""
     try:
         match settings:
             case SqliteFile(path) if path.exists():
@@ -107,10 +107,10 @@ def find_damage(settings: CatalogSettings) -> CatalogDamaged | None:
 
 
 def set_aside(settings: SqliteFile | DeltaPath, clock: Clock) -> Path:
-    """Rename a catalog's file or folder, so that the next one to open it makes a new one. Nothing is removed."""
+    """Rename a catalog's file or folder, so that opening it creates a new one. Deletes nothing."""
     path = settings.path if isinstance(settings, SqliteFile) else settings.root
     kept = path.with_name(f"{path.name}.damaged-{clock.now():%Y%m%dT%H%M%S%f}")
-    for suffix in ("-wal", "-shm"):  # first: a new file must not meet the write-ahead log of the old one
+    for suffix in ("-wal", "-shm"):  # first: a new file must not find the write-ahead log of the old one
         beside = path.with_name(f"{path.name}{suffix}")
         if beside.exists():
             beside.rename(f"{kept}{suffix}")

@@ -1,4 +1,4 @@
-"""Every backend keeps the same promises, because they are all written down here and nowhere else."""
+"""The catalog port: every verb a backend implements, with its result, the effect of a repeat, and its errors."""
 
 from __future__ import annotations
 
@@ -35,46 +35,46 @@ EPOCH_STALENESS_SECONDS = 60.0
 
 
 class Catalog(Protocol):
-    """The state every guarantee rests on. Each verb is one transaction, linearizable per pipeline.
+    """Stores the state that every guarantee depends on. Each verb is one transaction, linearizable per pipeline.
 
-    Every verb may also raise CatalogUnavailable or CatalogBusy; both mean that nothing is known to have been
-    written, and that the same call may be made again.
+    Every verb may also raise CatalogUnavailable or CatalogBusy. After either, it is not known whether anything was
+    written; the same call may be made again.
     """
 
     def one_look(self) -> AbstractContextManager[None]:
-        """Let several reads of this thread be answered from one look at the store.
+        """Answer several reads of this thread from one read of the store.
 
-        Each sees at least what was written before the look began, and what this process has written since. For facts
-        that a decision is made from; what the decision writes is checked against the newest state by its own verb.
-        Looks within a look are part of it.
+        Each read sees at least what was written before the block began, and what this process has written since. Use it
+        to gather facts for a decision; the verb that writes the decision checks it against the newest state.
+        Nested blocks are part of the outer one.
         """
         ...
 
     # --- pipelines and their plans
 
     def register(self, pipeline: Pipeline) -> Pipeline:
-        """Make the pipeline and its limits known; it starts in the phase given.
+        """Register the pipeline with its limits, starting in the given phase.
 
-        A repeat sets the limits anew and leaves the phase as it is.
+        A repeat updates the limits and keeps the phase.
         """
         ...
 
     def pipelines(self) -> tuple[Pipeline, ...]:
-        """Every registered pipeline, by name."""
+        """Return every registered pipeline, sorted by name."""
         ...
 
     def set_phase(self, pipeline: str, phase: Phase) -> None:
         """Move the pipeline to the phase.
 
-        A repeat changes nothing. Raises UnknownPipeline; BackwardMove when the phase cannot follow the present one.
+        A repeat changes nothing. Raises UnknownPipeline; BackwardMove if the phase may not follow the current one.
         """
         ...
 
     def add_chunks(self, chunks: Sequence[Chunk]) -> int:
-        """Plan the chunks that are not planned yet, and say how many that were.
+        """Add the chunks that are not planned yet, and return how many were added.
 
-        A repeat plans nothing, also for chunks long archived. Raises PlanChanged when an id is known with another
-        window or predicate, and then plans none.
+        A repeat adds nothing, even for archived chunks. Raises PlanChanged, and adds none, if a chunk id is already
+        planned with another window or predicate.
         """
         ...
 
@@ -89,78 +89,77 @@ class Catalog(Protocol):
         lease_seconds: float = LEASE_SECONDS,
         max_parallel_chunks: int | None = None,
     ) -> tuple[Lease, ...]:
-        """Lease up to `limit` chunks to this node, the lowest ordinals first (G2).
+        """Lease up to `limit` chunks to this node, lowest ordinals first (G2).
 
-        Never more than the pipeline's parallelism in all, nor than `max_parallel_chunks` over all pipelines. A lease
-        whose holder has not renewed it for its whole term is ended first: its chunk has a new fence at once, and a
-        new attempt when it is claimed; or it is failed, when its attempts are used up. A repeat claims further
-        chunks. Raises UnknownPipeline.
+        Never exceeds the pipeline's parallelism, nor `max_parallel_chunks` over all pipelines. First ends leases whose
+        holder has not renewed them for a whole term: such a chunk gets a new fence at once and a new attempt when it
+        is claimed, or fails if its attempts are used up. A repeat claims further chunks. Raises UnknownPipeline.
         """
         ...
 
     def renew(self, leases: Sequence[Lease], *, lease_seconds: float = LEASE_SECONDS) -> tuple[Lease, ...]:
-        """Prolong the leases that are still held, all at once; those missing from the answer are lost.
+        """Extend the leases that are still held, and return them; leases missing from the result are lost.
 
-        A repeat prolongs them again.
+        A repeat extends them again.
         """
         ...
 
     def complete(self, lease: Lease, seal: Seal) -> None:
         """Record the attempt as the chunk's winning one: this is the commit point of the chunk.
 
-        A repeat with the same seal changes nothing. Raises LeaseLost, also for a lease that ran out and was taken
-        over; one that merely ran out is still good.
+        A repeat with the same seal changes nothing. Raises LeaseLost if another worker took the lease over; an expired
+        lease that was not taken over is still valid.
         """
         ...
 
     def fail(self, lease: Lease, failure: Failure) -> ChunkStatus:
-        """End the attempt without a result, and say where the chunk stands.
+        """End the attempt without a result, and return the chunk's new status.
 
-        Retryable failures wait for another attempt until the pipeline's `max_attempts` have failed; permanent ones
-        fail the chunk at once; a released chunk waits and counts no failure. A repeat raises LeaseLost, and so does
-        a lease that is no longer held.
+        After a retryable failure the chunk waits for another attempt, until `max_attempts` have failed; a permanent
+        failure fails it at once; a released chunk waits, and no failure is counted. A repeat, or a lease that is no
+        longer held, raises LeaseLost.
         """
         ...
 
     def chunks(self, table: TableKey, statuses: Iterable[ChunkStatus] = tuple(ChunkStatus)) -> tuple[ChunkState, ...]:
-        """The table's chunks with one of these statuses, archived ones too, in order of dispatch."""
+        """Return the table's chunks with one of these statuses, including archived ones, in dispatch order."""
         ...
 
     def leases(self, pipeline: str) -> tuple[ChunkState, ...]:
-        """The pipeline's running chunks, for whoever can tell that a holder is dead."""
+        """Return the pipeline's running chunks, so that a caller can check whether their holders are alive."""
         ...
 
     def staged(self, table: TableKey) -> tuple[ChunkState, ...]:
-        """The chunks that are done and that no landing has named yet, in order of dispatch."""
+        """Return the finished chunks that no landing includes yet, in dispatch order."""
         ...
 
     def rewind(
         self, table: TableKey, window: Window, reason: str, *, statuses: Iterable[ChunkStatus] = tuple(ChunkStatus),
         only: Iterable[ChunkKey] | None = None,
     ) -> tuple[ChunkKey, ...]:  # fmt: skip
-        """Put every chunk that overlaps the window back to pending under a new generation, and name those.
+        """Set every chunk that overlaps the window to pending under a new generation, and return the new keys.
 
-        Of these only the ones named, where any are; a name that is not the latest generation's is no chunk's.
-        The old rows stay, superseded, or done where they have landed. Chunks already pending are left alone, so a
-        repeat changes nothing until they have run. Raises WindowMismatch.
+        `only` restricts this to the given keys; a key that is not the chunk's latest generation matches nothing. The
+        old rows stay: as superseded, or as done if they have landed. Pending chunks are left alone, so a repeat
+        changes nothing until they have run. Raises WindowMismatch.
         """
         ...
 
     def progress(self, pipeline: str | None = None) -> tuple[Progress, ...]:
-        """Counts per pipeline, cheap among any number of chunks."""
+        """Return counts per pipeline. Stays fast with any number of chunks."""
         ...
 
     def archive(self, pipeline: str) -> int:
-        """Move chunks nobody will work on again out of the way of claims, and say how many.
+        """Move finished chunks to the archive, where claims do not search, and return how many were moved.
 
-        Those are the superseded ones and those that a finished landing named. A repeat moves what has come since.
+        Moves superseded chunks, and chunks of finished landings. A repeat moves those added since.
         """
         ...
 
     def tend(self) -> None:
-        """Let what the catalog is kept in be small and quick to open again. Changes no row, beside any work.
+        """Compact and clean up the catalog's storage. Changes no row, and may run beside other work.
 
-        A repeat finds nothing more to do. Raises CatalogUnavailable.
+        A repeat has nothing left to do. Raises CatalogUnavailable.
         """
         ...
 
@@ -170,98 +169,98 @@ class Catalog(Protocol):
         self, table: TableKey, chunks: Sequence[ChunkKey], *, node: str, cursor: str = "",
         lease_seconds: float = LEASE_SECONDS, dead_holder: str = "",
     ) -> Landing:  # fmt: skip
-        """Number the table's next landing before it is written (G4).
+        """Reserve a number for the table's next landing before it is written (G4).
 
-        While one is open there is no other: a dead holder's is handed over as it stands, with its own chunks and
-        cursor, to be replayed under the same number. A holder is dead when its lease has run out, or when the caller
-        knows it: `dead_holder` is as LandingHeld named it. Raises LandingHeld when its holder lives; LandingLost when
-        one of the chunks is not staged, or when none is named and nothing is open.
+        Only one landing may be open. If its holder is dead, the open landing is returned unchanged, with its original
+        chunks and cursor, to be replayed under the same number. A holder is dead if its lease has expired, or if the
+        caller passes its name from LandingHeld as `dead_holder`. Raises LandingHeld if the holder is alive; LandingLost
+        if one of the chunks is not staged, or if no chunks are given and no landing is open.
         """
         ...
 
     def finish_landing(self, landing: Landing, *, version: int) -> Landing:
-        """Record that the landing is the table's Delta version. A repeat changes nothing. Raises LandingLost."""
+        """Record the Delta version the landing became. A repeat changes nothing. Raises LandingLost."""
         ...
 
     def abandon_landing(self, landing: Landing, reason: str) -> Landing:
-        """Give up a landing of which nothing was written; its chunks are staged again, its number is spent.
+        """Give up a landing that wrote nothing; its chunks count as staged again, and its number is not reused.
 
         A repeat changes nothing. Raises LandingLost.
         """
         ...
 
     def landings(self, table: TableKey) -> tuple[Landing, ...]:
-        """Every landing of the table, by number."""
+        """Return every landing of the table, sorted by number."""
         ...
 
     def restore_landing(self, landing: Landing) -> None:
-        """Record a landing read from the table's own Delta log, after the catalog was lost.
+        """Record a landing that was read from the table's Delta log after the catalog was lost.
 
         Its chunks count as landed and are not planned again. A repeat changes nothing.
         """
         ...
 
     def commit_snapshot(self, snapshot: Snapshot) -> Snapshot:
-        """Make the snapshot visible, after every sidecar it names is found durable, whole and unchanged.
+        """Make the snapshot visible, after checking that all its sidecars are durable, complete and unchanged.
 
-        A repeat changes nothing. Raises SidecarUnfit, leaving nothing; SnapshotChanged.
+        A repeat changes nothing. Raises SidecarUnfit and SnapshotChanged; then nothing is written.
         """
         ...
 
     def snapshots(self, table: TableKey) -> tuple[Snapshot, ...]:
-        """Every committed snapshot of the table, by landing."""
+        """Return every committed snapshot of the table, sorted by landing."""
         ...
 
     def cursor(self, table: TableKey) -> Cursor | None:
-        """Where the next incremental read starts; None before the first landing."""
+        """Return where the next incremental read starts; None before the first landing."""
         ...
 
     def advance_cursor(self, table: TableKey, value: str, *, landing: int) -> Cursor:
-        """Move the cursor to where this landing brought it (G5: after landing and snapshot).
+        """Move the cursor to this landing's value (G5: after landing and snapshot).
 
-        A repeat changes nothing. Raises CursorMoved when a later landing has moved it, or this one elsewhere.
+        A repeat changes nothing. Raises CursorMoved if a later landing moved it, or this one to another value.
         """
         ...
 
     # --- history
 
     def record_run(self, run: Run) -> None:
-        """Write down a run, or how it ended. A repeat changes nothing. Raises BackwardMove for a run that ended."""
+        """Record a run, or its end. A repeat changes nothing. Raises BackwardMove if the run has already ended."""
         ...
 
     def runs(self, pipeline: str, *, limit: int = 100) -> tuple[Run, ...]:
-        """The pipeline's latest runs, newest first."""
+        """Return the pipeline's latest runs, newest first."""
         ...
 
     def append_schema(self, table: TableKey, schema_json: str, *, after: int) -> SchemaVersion:
-        """Append version `after + 1` to the table's schema history; 0 is the empty history.
+        """Append version `after + 1` to the table's schema history; `after` is 0 for an empty history.
 
-        A repeat answers with the version it made. Raises SchemaMoved when the history is not at `after`.
+        A repeat returns the version it made. Raises SchemaMoved if the history is not at `after`.
         """
         ...
 
     def schemas(self, table: TableKey) -> tuple[SchemaVersion, ...]:
-        """The whole history, version 1 first, without a gap."""
+        """Return the table's schema history, from version 1 without gaps."""
         ...
 
     def append_lineage(self, edges: Sequence[LineageEdge]) -> int:
-        """Append the edges that are not there yet, and say how many. A repeat appends none. Raises LineageTampered."""
+        """Append the missing edges and return how many. A repeat appends none. Raises LineageTampered."""
         ...
 
     def lineage(self, run: str) -> tuple[LineageEdge, ...]:
-        """Every edge of the run."""
+        """Return every edge of the run."""
         ...
 
     # --- revocation
 
     def bump_epoch(self, scope: EpochScope) -> int:
-        """Revoke what was issued before, and give the new epoch. A repeat revokes again."""
+        """Revoke everything issued before, and return the new epoch. A repeat revokes again."""
         ...
 
     def epochs(self) -> dict[EpochScope, int]:
-        """Every epoch ever bumped, as it is now; a scope that is missing is at 0."""
+        """Return the current epoch of every scope that was ever bumped; any other scope is at 0."""
         ...
 
     def close(self) -> None:
-        """Let go of connections and locks. A repeat does nothing."""
+        """Release connections and locks. A repeat does nothing."""
         ...

@@ -1,4 +1,4 @@
-"""The backend for a fleet: one PostgreSQL server, row locks, and constraints nobody gets round (also Lakebase)."""
+"""The catalog in PostgreSQL (or Lakebase), for many machines: row locks, and constraints enforced by the server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Connection = psycopg.Connection[dict[str, object]]
 
 MAX_TRIES = 20
 MAX_CONNECTIONS = 4
-"""Per process: more threads than that take turns, so that a fleet does not use up the server's connections."""
+"""Per process. More threads than that take turns, so that many workers do not use up the server's connections."""
 CONNECT_SECONDS = 10
 
 HAS_TABLES = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'catalog_version'"
@@ -86,7 +86,7 @@ class PostgresSession:
 
 
 class PostgresStore:
-    """A few connections, given to whoever needs one; every body is one transaction."""
+    """A small pool of connections; every body is one transaction."""
 
     def __init__(self, url: str, schema: str) -> None:
         self._address = _address(url).with_options({"connect_timeout": str(CONNECT_SECONDS)})
@@ -111,7 +111,7 @@ class PostgresStore:
             try:
                 return self._transact(body)
             except (DeadlockDetected, SerializationFailure):
-                continue  # the server undid one side of a circle; the other has gone on
+                continue  # the server rolled back one side of a deadlock; the other went on
         raise CatalogBusy(table=table.name, tries=MAX_TRIES)
 
     def read(
@@ -121,11 +121,11 @@ class PostgresStore:
         *,
         buckets: frozenset[int] | None = None,  # noqa: ARG002 - for stores of several tables
     ) -> T:
-        """One snapshot for all the body's statements, so a row on its way to the archive is seen once."""
+        """Run all statements of the body on one snapshot, so that a row being archived is seen once."""
         return self._transact(body, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def tend(self) -> None:
-        """Nothing to do: the server's autovacuum does it."""
+        """Do nothing: the server's autovacuum does it."""
 
     def one_look(self) -> AbstractContextManager[None]:
         return nullcontext()  # a read is cheap
@@ -148,7 +148,7 @@ class PostgresStore:
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
-        """A connection of ours, kept for the next one unless it broke."""
+        """Borrow a pooled connection; it goes back to the pool unless it broke."""
         try:
             with self._free:
                 connection = self._take()
@@ -161,11 +161,11 @@ class PostgresStore:
         except (DeadlockDetected, SerializationFailure):
             raise
         except psycopg.Error as cause:
-            self.close()  # a server that went away took the idle connections along, or is no longer the one to write to
-            raise self._told(cause) from cause
+            self.close()  # the idle connections are broken too, or the server is now a read-only replica
+            raise self._translated(cause) from cause
 
-    def _told(self, cause: psycopg.Error) -> HakiriError:
-        """Tell what passes from what a person has to change, in the server's words."""
+    def _translated(self, cause: psycopg.Error) -> HakiriError:
+        """Separate temporary failures from those a person has to fix, keeping the server's message."""
         store, words = f"PostgreSQL ({self._address})", server_words(str(cause))
         if is_full(cause):
             return NotWritable(folder=store, reason=FULL)
@@ -181,7 +181,7 @@ class PostgresStore:
             connection = self._connect()
             connection.autocommit = True
             connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(self._schema)))
-            # A table just filled has no statistics, and a claim must not sort 100,000 rows to find one.
+            # A newly filled table has no statistics, and a claim must not sort 100,000 rows to find one.
             connection.execute("SET enable_sort = off")
             return connection
 
@@ -212,12 +212,12 @@ class PostgresStore:
                 connection.execute("INSERT INTO catalog_version VALUES (%s)", (number,))
 
     def _has_tables(self, connection: Connection) -> bool:
-        """Tell whether the schema is made: a user who works in it need not be one who may make it."""
+        """Return whether the schema exists: the user may be allowed to use it but not to create it."""
         return connection.execute(HAS_TABLES, (self._schema,)).fetchone() is not None
 
 
 def _address(url: str) -> Dsn:
-    """The address in its parts. Raises AddressUnreadable."""
+    """Parse the address. Raises AddressUnreadable."""
     try:
         return Dsn.parse(url)
     except ValueError as cause:
@@ -226,5 +226,5 @@ def _address(url: str) -> Dsn:
 
 @cache
 def _bound(statement: str) -> bytes:
-    """The statement with its parameters in the driver's spelling."""
+    """Rewrite `:name` parameters for psycopg."""
     return _PARAMETER.sub(r"%(\1)s", statement).encode()

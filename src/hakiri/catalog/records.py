@@ -1,4 +1,4 @@
-"""Pipelines, cursors, schemas, snapshots, runs, lineage and epochs only ever go forward."""
+"""Statements for pipelines, cursors, schemas, snapshots, runs, lineage and epochs. All of them only move forward."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ RETURNING *
 
 
 def register(session: Session, pipeline: Pipeline, now: datetime) -> Pipeline:
-    """Insert the pipeline, or set its limits where they are others."""
+    """Insert the pipeline, or update its limits if they differ."""
     found = [_pipeline(row) for row in session.rows(PIPELINE, pipeline_id=pipeline.pipeline)]
     if found and replace(found[0], phase=pipeline.phase) == pipeline:
         return found[0]
@@ -108,12 +108,11 @@ def register(session: Session, pipeline: Pipeline, now: datetime) -> Pipeline:
 
 
 def pipelines(session: Session) -> tuple[Pipeline, ...]:
-    """Every pipeline."""
     return tuple(_pipeline(row) for row in session.rows(EVERY_PIPELINE))
 
 
 def set_phase(session: Session, pipeline: str, phase: Phase, now: datetime) -> None:
-    """Move the pipeline to the phase, if that is a move there is."""
+    """Move the pipeline to the phase, if that transition is allowed."""
     session.hold(pipeline)
     found = session.rows(PIPELINE, pipeline_id=pipeline)
     if not found:
@@ -127,13 +126,13 @@ def set_phase(session: Session, pipeline: str, phase: Phase, now: datetime) -> N
 
 
 def cursor(session: Session, table: TableKey) -> Cursor | None:
-    """Where the table stands."""
+    """Return the table's cursor, if it has one."""
     found = session.rows(CURSOR, **table_values(table))
     return _cursor(found[0]) if found else None
 
 
 def advance_cursor(session: Session, table: TableKey, value: str, landing: int, now: datetime) -> Cursor:
-    """Move the cursor forward, or find it there."""
+    """Move the cursor forward; do nothing if it is already there."""
     session.hold(table.pipeline)
     moved: dict[str, Value] = {
         **table_values(table),
@@ -152,7 +151,7 @@ def advance_cursor(session: Session, table: TableKey, value: str, landing: int, 
 
 
 def append_schema(session: Session, table: TableKey, schema_json: str, after: int, now: datetime) -> SchemaVersion:
-    """Append the next version, or find that it is there with this very content."""
+    """Append the next version; return the existing one if its content is the same."""
     session.hold(table.pipeline)
     history = schemas(session, table)
     last = history[-1].version if history else 0
@@ -168,12 +167,12 @@ def append_schema(session: Session, table: TableKey, schema_json: str, after: in
 
 
 def schemas(session: Session, table: TableKey) -> tuple[SchemaVersion, ...]:
-    """The history, oldest first."""
+    """Return the schema history, oldest first."""
     return tuple(_schema(row) for row in session.rows(SCHEMA_HISTORY, **table_values(table)))
 
 
 def commit_snapshot(session: Session, snapshot: Snapshot, now: datetime) -> Snapshot:
-    """Insert the snapshot, or find it there."""
+    """Insert the snapshot; return the existing one if it is the same."""
     written = session.rows(INSERT_SNAPSHOT, **snapshot_row(snapshot, now))
     if written:
         return snapshot_of(written[0])
@@ -185,12 +184,12 @@ def commit_snapshot(session: Session, snapshot: Snapshot, now: datetime) -> Snap
 
 
 def snapshots(session: Session, table: TableKey) -> tuple[Snapshot, ...]:
-    """Every snapshot, oldest first."""
+    """Return every snapshot, oldest first."""
     return tuple(snapshot_of(row) for row in session.rows(SNAPSHOTS_OF_TABLE, **table_values(table)))
 
 
 def record_run(session: Session, run: Run) -> None:
-    """Insert the run, or end it, or find it as it is."""
+    """Insert the run, or record its end; do nothing if that is already recorded."""
     if session.rows(INSERT_RUN, **run_row(run)):
         return
     found = run_of(session.rows(RUN, run_id=run.run)[0])
@@ -205,17 +204,16 @@ def record_run(session: Session, run: Run) -> None:
 
 
 def runs(session: Session, pipeline: str, limit: int) -> tuple[Run, ...]:
-    """The latest runs."""
+    """Return the latest runs, newest first."""
     return tuple(run_of(row) for row in session.rows(LATEST_RUNS, pipeline_id=pipeline, most=limit))
 
 
 def append_lineage(session: Session, edges: Sequence[LineageEdge], now: datetime) -> int:
-    """Insert the edges that are not there."""
+    """Insert the missing edges and return how many."""
     return len(session.many(INSERT_EDGE, ({**_edge_row(edge), "recorded_at": to_text(now)} for edge in edges)))
 
 
 def lineage(session: Session, run: str) -> tuple[LineageEdge, ...]:
-    """The edges of one run."""
     return tuple(
         LineageEdge(row["run_id"], row["record_id"], row["source_run_id"], row["kind"], row["reason"])
         for row in session.rows(EDGES, run_id=run)
@@ -223,7 +221,7 @@ def lineage(session: Session, run: str) -> tuple[LineageEdge, ...]:
 
 
 def bump_epoch(session: Session, scope: EpochScope) -> int:
-    """Raise the epoch; the first bump makes it 1."""
+    """Increase the epoch; the first bump makes it 1."""
     named = {"project": scope.project, "tenant": scope.tenant, "principal_class": scope.principal_class}
     written = session.rows(BUMP, **named) or session.rows(INSERT_EPOCH, **named, epoch=1, bucket=0)
     written = written or session.rows(BUMP, **named)  # another transaction inserted it first
@@ -232,7 +230,6 @@ def bump_epoch(session: Session, scope: EpochScope) -> int:
 
 
 def epochs(session: Session) -> dict[EpochScope, int]:
-    """Every epoch."""
     return {
         EpochScope(row["project"], row["tenant"], row["principal_class"]): row["epoch"]
         for row in session.rows(EVERY_EPOCH)

@@ -1,4 +1,4 @@
-"""A row becomes a noun, and a noun a row, here: neither form goes further."""
+"""Converts between catalog rows and the types of `model`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from hakiri.model.timestamps import from_text, to_text
 
 
 def instant(text: str) -> datetime | None:
-    """The instant of a column that may be empty."""
+    """Parse the instant of a column; None if it is empty."""
     return from_text(text) if text else None
 
 
 def text_of(moment: datetime | None) -> str:
-    """The column of an instant that may be missing."""
+    """Format an instant for a column; empty for None."""
     return to_text(moment) if moment else ""
 
 
 def table_values(table: TableKey) -> dict[str, Value]:
-    """The columns that name a table."""
+    """Return the columns that identify a table."""
     return {"pipeline_id": table.pipeline, "table_name": table.table}
 
 
 def key_values(key: ChunkKey) -> dict[str, Value]:
-    """The columns that name a chunk."""
+    """Return the columns that identify a chunk."""
     return {
         "pipeline_id": key.pipeline,
         "table_name": key.table,
@@ -38,12 +38,11 @@ def key_values(key: ChunkKey) -> dict[str, Value]:
 
 
 def chunk_key(row: Row) -> ChunkKey:
-    """The name of the chunk in this row."""
     return ChunkKey(row["pipeline_id"], row["table_name"], row["chunk_id"], row["generation"])
 
 
 def chunk_row(chunk: Chunk, status: ChunkStatus, now: datetime) -> dict[str, Value]:
-    """A chunk as it is planned: nobody has worked on it."""
+    """Return the row of a newly planned chunk, before any attempt."""
     return {
         **key_values(chunk.key),
         "ordinal": chunk.ordinal,
@@ -71,13 +70,13 @@ def chunk_row(chunk: Chunk, status: ChunkStatus, now: datetime) -> dict[str, Val
 
 
 def chunk_of(row: Row) -> Chunk:
-    """The plan in this row."""
+    """Return the planned chunk of a row."""
     window = Window(_bound(row["lower_bound"]), _bound(row["upper_bound"]))
     return Chunk(chunk_key(row), row["ordinal"], window, row["predicate"])
 
 
 def chunk_state(row: Row) -> ChunkState:
-    """The plan in this row and what has happened to it."""
+    """Return the chunk of a row with its progress."""
     return ChunkState(
         chunk=chunk_of(row),
         status=ChunkStatus(row["status"]),
@@ -94,14 +93,13 @@ def chunk_state(row: Row) -> ChunkState:
 
 
 def seal_of(row: Row) -> Seal | None:
-    """The seal of the winning attempt, if there is one."""
+    """Return the seal of the winning attempt, if there is one."""
     if not row["path"]:
         return None
     return Seal(row["path"], row["row_count"], row["byte_count"], row["fingerprint"], row["cursor_committed"])
 
 
 def landing_row(landing: Landing, lease_seconds: float, now: datetime) -> dict[str, Value]:
-    """A landing as a row."""
     return {
         **table_values(landing.table),
         "number": landing.number,
@@ -120,7 +118,6 @@ def landing_row(landing: Landing, lease_seconds: float, now: datetime) -> dict[s
 
 
 def landing_of(row: Row) -> Landing:
-    """The landing in this row."""
     table = TableKey(row["pipeline_id"], row["table_name"])
     return Landing(
         table=table,
@@ -137,7 +134,7 @@ def landing_of(row: Row) -> Landing:
 
 
 def snapshot_row(snapshot: Snapshot, now: datetime) -> dict[str, Value]:
-    """A snapshot as a row: its sidecars lie in the row itself, so it cannot be half there."""
+    """Return the row of a snapshot. It contains the sidecars, so a snapshot is never partly written."""
     return {
         **table_values(snapshot.table),
         "landing": snapshot.landing,
@@ -150,7 +147,6 @@ def snapshot_row(snapshot: Snapshot, now: datetime) -> dict[str, Value]:
 
 
 def snapshot_of(row: Row) -> Snapshot:
-    """The snapshot in this row."""
     return Snapshot(
         table=TableKey(row["pipeline_id"], row["table_name"]),
         landing=row["landing"],
@@ -162,7 +158,6 @@ def snapshot_of(row: Row) -> Snapshot:
 
 
 def run_row(run: Run) -> dict[str, Value]:
-    """A run as a row."""
     return {
         "run_id": run.run,
         "pipeline_id": run.pipeline,
@@ -177,7 +172,6 @@ def run_row(run: Run) -> dict[str, Value]:
 
 
 def run_of(row: Row) -> Run:
-    """The run in this row."""
     return Run(
         run=row["run_id"],
         pipeline=row["pipeline_id"],

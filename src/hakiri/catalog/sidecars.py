@@ -1,4 +1,4 @@
-"""A snapshot names only files that are durable and are what it says they are."""
+"""Checks the files of a snapshot (sidecars) before it is committed: durable, complete and unchanged."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _BLOCK = 1 << 20
 
 
 class Sidecars(Protocol):
-    """Where sidecar manifests lie."""
+    """The storage of sidecar manifests."""
 
     def require(self, sidecar: Sidecar) -> None:
-        """Return when the file is durable, whole and unchanged. Raises SidecarUnfit. A repeat looks again."""
+        """Check that the file is durable, complete and unchanged. Raises SidecarUnfit. A repeat checks again."""
         ...
 
 
 class LocalSidecars:
-    """Sidecars in a folder, or in a volume that is mounted as one."""
+    """Sidecars in a folder or a mounted volume."""
 
     def __init__(self, root: Path = Path()) -> None:
         self._root = root
@@ -36,7 +36,7 @@ class LocalSidecars:
 
 
 class StoredSidecars:
-    """Sidecars in an object store, which shows an object only once it is durable."""
+    """Sidecars in an object store, where every visible object is durable."""
 
     def __init__(self, open_file: Callable[[str], BinaryIO]) -> None:
         self._open = open_file

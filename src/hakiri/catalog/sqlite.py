@@ -1,4 +1,4 @@
-"""The reference backend: one file, one writer at a time, and a commit is on the disk before it is answered."""
+"""The catalog in a SQLite file, the reference backend: one writer at a time; commits are durable when they return."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ class SqliteSession:
         return self.rows(statement, **values)
 
     def hold(self, name: str) -> None:
-        """Nothing to do: whoever writes holds the whole file."""
+        """Do nothing: a writer locks the whole file."""
 
 
 class SqliteStore:
-    """One connection, in WAL mode; BEGIN IMMEDIATE makes every write wait its turn, readers never wait."""
+    """One connection in WAL mode. BEGIN IMMEDIATE makes writers take turns; readers never wait."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = RLock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            sync_above(path.parent)  # the folder itself is synced by SQLite, with the names of its files
-            # SQLite's own waiting is by polling, which a hundred writers do not get through.
+            sync_above(path.parent)  # SQLite syncs the folder itself
+            # SQLite waits by polling, which does not work for a hundred writers.
             self._queue = path.with_name(f"{path.name}.lock").open("ab")
         except OSError as cause:
             raise unavailable(str(path), cause) from cause
@@ -130,7 +130,7 @@ class SqliteStore:
 
 @contextmanager
 def _turn(queue: IO[bytes]) -> Iterator[None]:
-    """Write in the order of asking. The system gives the turn back when its holder dies."""
+    """Take turns in the order of arrival. The operating system releases the lock if its holder dies."""
     fcntl.flock(queue, fcntl.LOCK_EX)
     try:
         yield
@@ -139,7 +139,7 @@ def _turn(queue: IO[bytes]) -> Iterator[None]:
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """A connection whose transactions are opened by us, for any thread that holds its lock."""
+    """Open a connection with explicit transactions, usable by any thread that holds its lock."""
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     return connection
@@ -157,7 +157,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def refused(reason: str) -> HakiriError:
-    """What a trigger or a constraint said, as the error it stands for."""
+    """Translate the message of a trigger or a constraint."""
     if "backward move" in reason:
         return BackwardMove(
             noun=reason.rsplit(maxsplit=1)[-1].removesuffix("s"), before="its state", after="the one asked for"
@@ -167,20 +167,20 @@ def refused(reason: str) -> HakiriError:
 
 @contextmanager
 def translated(store: str) -> Iterator[None]:
-    """SQLite's errors in our words."""
+    """Translate errors of SQLite."""
     try:
         yield
     except sqlite3.IntegrityError as cause:
         raise refused(str(cause)) from cause
     except sqlite3.DatabaseError as cause:
-        # A result code's low byte is the kind; what is above it tells the pages of an index from those of a table.
+        # The low byte of a result code is its kind; the higher ones are details, such as index or table page.
         if getattr(cause, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             raise damaged(Path(store)) from cause
         raise unavailable(store, cause) from cause
 
 
 def require_undamaged(path: Path) -> None:
-    """Return where every page of the file can be read. Raises CatalogDamaged and CatalogUnavailable."""
+    """Check that every page of the file can be read. Raises CatalogDamaged and CatalogUnavailable."""
     with translated(str(path)), closing(connect(str(path))) as connection:
         if [row[0] for row in connection.execute("PRAGMA quick_check(1)")] != ["ok"]:
             raise damaged(path)

@@ -1,4 +1,4 @@
-"""The verbs are written once, because a store gives them one thing: a transaction that happens or does not."""
+"""The store port: transactions over the catalog's tables. The verbs of `Ledger` need nothing else from a backend."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ Row = Mapping[str, Any]
 
 
 class Session(Protocol):
-    """A transaction under way. Statements bind `:name` and every change ends in RETURNING *."""
+    """An open transaction. Statements bind `:name`, and every statement that changes rows ends in RETURNING *."""
 
     def rows(self, statement: str, **values: Value) -> list[Row]:
-        """Run the statement and give its rows."""
+        """Run the statement and return its rows."""
         ...
 
     def many(self, statement: str, values: Iterable[Mapping[str, Value]]) -> list[Row]:
-        """Run the statement once per set of values, and give all rows."""
+        """Run the statement once per set of values, and return all rows."""
         ...
 
     def pick(self, statement: str, **values: Value) -> list[Row]:
-        """Select rows to change, passing over those another transaction is changing."""
+        """Select rows to change, skipping those that another transaction is changing."""
         ...
 
     def hold(self, name: str) -> None:
-        """Until this transaction ends, no other gets past a `hold` of the same name."""
+        """Lock the name until this transaction ends."""
         ...
 
 
 class Store(Protocol):
-    """Where rows are kept. Whatever a body raises undoes the body; it may be run again, so it changes nothing else."""
+    """Stores rows. An error in a body rolls it back. A body may be run again, so it must have no other effects."""
 
     def write(
         self,
@@ -49,38 +49,38 @@ class Store(Protocol):
     ) -> T:
         """Run a body that changes rows of this one table, all or none, and reads the others.
 
-        What the others hold is at least as new as what `table` holds. `buckets` narrows `table` to what is needed.
+        The state of the others is at least as new as that of `table`. `buckets` limits which part of `table` is loaded.
         """
         ...
 
     def read(
         self, tables: tuple[Table, ...], body: Callable[[Session], T], *, buckets: frozenset[int] | None = None
     ) -> T:
-        """Run a body that only reads, seeing every write that ended before."""
+        """Run a body that only reads. It sees every write that finished before."""
         ...
 
     def one_look(self) -> AbstractContextManager[None]:
-        """Let the reads of this thread see the writes that ended before this began, rather than before each read.
+        """Guarantee this thread's reads only the writes that finished before the block began, not before each read.
 
-        A read sees the writes of this process in any case, and may see newer ones of others. Writes are not concerned.
+        A read always sees the writes of this process, and may see newer ones of others. Writes are not affected.
         """
         ...
 
     def progress(self, pipeline: str | None) -> list[Row]:
-        """Counts of current chunks per pipeline and status: pipeline_id, status, chunks, row_count, byte_count."""
+        """Count current chunks per pipeline and status: pipeline_id, status, chunks, row_count, byte_count."""
         ...
 
     def tend(self) -> None:
-        """Give back room that no row needs, and know better how to find rows. A repeat finds nothing more to do."""
+        """Free unused space and refresh statistics. A repeat has nothing left to do."""
         ...
 
     def close(self) -> None:
-        """Let go of what is open. A repeat does nothing."""
+        """Release open resources. A repeat does nothing."""
         ...
 
 
 def unavailable(store: str, cause: Exception) -> CatalogUnavailable | NotWritable:
-    """What a failure of the store itself is told as."""
+    """Translate a failure of the store."""
     if is_full(cause):
         return NotWritable(folder=store, reason=FULL)
     said = (line.strip() for line in str(cause).splitlines() if not _FRAME.match(line))
@@ -88,4 +88,4 @@ def unavailable(store: str, cause: Exception) -> CatalogUnavailable | NotWritabl
 
 
 _FRAME = re.compile(r"\s*(?:\d+: |at )")
-"""Of a stack that delta-rs adds to what it says."""
+"""Separates a delta-rs message from the stack trace appended to it."""

@@ -1,4 +1,4 @@
-"""A catalog row has the same columns in every backend, because all of them build their tables from these."""
+"""Definitions of the catalog's tables, used by every backend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Value = str | int
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The columns of one table. Nothing is null: '' and 0 stand for nothing, so keys always compare."""
+    """The columns of one table. No column is nullable: '' and 0 mean no value, so that keys always compare."""
 
     name: str
     key: tuple[str, ...]
@@ -20,7 +20,7 @@ class Table:
     ints: tuple[str, ...]
     moves: tuple[Move, ...] = ()
     append_only: bool = False
-    packed: tuple[str, ...] = ()  # what Delta keeps in one column, because a MERGE costs by the column
+    packed: tuple[str, ...] = ()  # stored in one column in Delta, because every column makes a MERGE slower
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -37,9 +37,9 @@ def table(
     moves: tuple[Move, ...] = (),
     append_only: bool = False,
 ) -> Table:
-    """A table, its column names given as words. `bucket` is where Delta keeps the row, and every table has it.
+    """Define a table from space-separated column names. Every table also has `bucket`, its partition in Delta.
 
-    Where `shown` names some columns, Delta keeps those and the key apart, and packs the rest.
+    If `shown` is given, Delta stores those columns and the key separately, and packs the rest into one column.
     """
     made = Table(name, tuple(key.split()), tuple(texts.split()), (*ints.split(), "bucket"), moves, append_only)
     apart = {*made.key, *shown.split(), "bucket"}
@@ -101,22 +101,22 @@ EPOCHS = table("epochs", key="project tenant principal_class", texts="project te
 TABLES = (PIPELINES, CHUNKS, ARCHIVE, LANDINGS, CURSORS, SNAPSHOTS, SCHEMAS, LINEAGE, RUNS, EPOCHS)
 
 BUCKET_ROWS = 1_000
-"""How many rows of one table a Delta MERGE rewrites at the most, whatever the table's size."""
+"""The most rows of one table that a Delta MERGE rewrites, whatever the table's size."""
 
 _SPREAD = 64
 
 
 def numbered_bucket(name: str, number: int) -> int:
-    """The bucket of the row with this number: as many buckets as there are thousands, apart per name."""
+    """Return the bucket of a numbered row: one bucket per thousand numbers, separate for each name's hash."""
     return number // BUCKET_ROWS * _SPREAD + named_bucket(name)
 
 
 def named_bucket(name: str) -> int:
-    """The bucket of a row that is found by its name."""
+    """Return the bucket of a row that is looked up by name."""
     return crc32(name.encode()) % _SPREAD
 
 
 def insert(into: Table) -> str:
-    """The statement that adds a row of this table, and does nothing where its key is taken."""
+    """Return the statement that inserts a row, or does nothing if its key exists."""
     values = ", ".join(f":{column}" for column in into.columns)
     return f"INSERT INTO {into.name} ({', '.join(into.columns)}) VALUES ({values}) ON CONFLICT DO NOTHING RETURNING *"  # noqa: S608 - names of ours

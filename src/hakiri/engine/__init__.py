@@ -1,1 +1,1 @@
-"""The one Spark session, wherever it runs: embedded, over Spark Connect, or a Databricks runtime's."""
+"""The Spark session: embedded, over Spark Connect, or of a Databricks runtime."""

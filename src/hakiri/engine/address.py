@@ -1,4 +1,4 @@
-"""An address of a Spark Connect server is known to be listened at, and can be shown though it carries a token."""
+"""Checks that a Spark Connect server listens, and shows its address without the token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANSWER_SECONDS = 5.0
 
 
 def show_remote(remote: str) -> str:
-    """The address as it may be printed: host and port, no parameters. From here on its token is concealed."""
+    """Return host and port of the address, without parameters, and register its token to be masked."""
     _conceal_token(remote)
     parts = _split(remote)
     if parts is None or not parts.hostname:
@@ -22,7 +22,7 @@ def show_remote(remote: str) -> str:
 
 
 def knock(remote: str) -> None:
-    """Somebody listens there, or SessionUnreachable says why not. Clients of Spark would try for ten minutes."""
+    """Check that a server listens. Raises SessionUnreachable at once; Spark's clients would retry for ten minutes."""
     shown, parts = show_remote(remote), _split(remote)
     if parts is None or parts.scheme != "sc" or not parts.hostname:
         raise SessionUnreachable(remote=shown, reason="an address looks like sc://host:port")
@@ -41,7 +41,7 @@ def _conceal_token(remote: str) -> None:
 
 
 def _split(remote: str) -> SplitResult | None:
-    """The parts of an address, or None when it has none."""
+    """Parse an address; None if it is invalid."""
     try:
         parts = urlsplit(remote)
         _ = parts.port

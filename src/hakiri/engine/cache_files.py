@@ -1,4 +1,4 @@
-"""A file in the cache is there whole or not at all, and one process at a time makes it."""
+"""Writes cache files atomically, and locks them between processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def publish(path: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """The file holds this content. A repeat with the same content writes nothing."""
+    """Write the file atomically. A repeat with the same content writes nothing."""
     if path.is_file() and path.read_bytes() == content and path.stat().st_mode & 0o777 == mode:
         return
     with _staged(path) as staged:
@@ -21,7 +21,7 @@ def publish(path: Path, content: bytes, *, mode: int = 0o644) -> None:
 
 
 def publish_copy(source: Path, path: Path) -> None:
-    """The file holds what the source holds. Whoever has the old one open keeps reading the old one."""
+    """Copy the file atomically. Processes that have the old one open keep reading the old one."""
     with _staged(path) as staged:
         shutil.copyfile(source, staged)
         staged.chmod(0o644)
@@ -29,7 +29,7 @@ def publish_copy(source: Path, path: Path) -> None:
 
 @contextmanager
 def held(lock: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock, then hold it. The kernel frees it when its holder dies."""
+    """Wait for the lock and hold it. The kernel releases it if its holder dies."""
     with _opened(lock) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -37,7 +37,7 @@ def held(lock: Path) -> Iterator[None]:
 
 @contextmanager
 def held_if_free(lock: Path) -> Iterator[bool]:
-    """Hold the lock if nobody does; tells whether it is ours."""
+    """Try to hold the lock, without waiting. Yields whether it is held."""
     with _opened(lock) as descriptor:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -59,7 +59,7 @@ def _opened(lock: Path) -> Iterator[int]:
 
 @contextmanager
 def _staged(path: Path) -> Iterator[Path]:
-    """A file beside the final one, which takes its name when the block ends well and vanishes when it does not."""
+    """Yield a temporary file, which replaces the final one on success and is removed on failure."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The second start of Spark is faster than the first: the JVM maps an archive of classes that a child process made."""
+"""The JVM class archive, built by a child process after the first run to make later starts of Spark faster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEPT_ARCHIVES = 2
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The archive for one Java, one Spark and one class path, whether or not it has been built."""
+    """The archive for one Java, Spark and class path; it may not be built yet."""
 
     folder: Path
     key: str
@@ -33,12 +33,12 @@ class Archive:
 
     @property
     def base(self) -> Path:
-        """The archive of Java's own classes, for a Java that comes without one."""
+        """Return the archive of Java's own classes, for a Java that comes without one."""
         return self._named("base")
 
     @property
     def seal(self) -> Path:
-        """Holds the sizes of the two, and is written last: it makes a build count."""
+        """Return the file with the sizes of both archives. It is written last and marks a build as complete."""
         return self._named("seal")
 
     @property
@@ -51,18 +51,18 @@ class Archive:
 
     @property
     def report(self) -> Path:
-        """What the last builder had to say, which is nothing when all went well."""
+        """Return the output of the last build; empty if it succeeded."""
         return self._named("txt")
 
     def is_sealed(self) -> bool:
-        """The archive was built and is as long as it was then: a JVM that maps a truncated one dies of it."""
+        """Return whether the archive is built and has the recorded size: mapping a truncated one kills the JVM."""
         return self.seal.is_file() and self.seal.read_text() == self.sizes()
 
     def sizes(self) -> str:
         return " ".join(str(part.stat().st_size if part.is_file() else 0) for part in (self.file, self.base))
 
     def options(self) -> tuple[str, ...]:
-        """What makes a JVM use the archive, or nothing while there is none. One that is damaged inside is ignored."""
+        """Return the JVM options to use the archive; none if it is not built. The JVM ignores a corrupt archive."""
         if not self.is_sealed():
             return ()
         layers = f"{self.base}:{self.file}" if self.base.is_file() else str(self.file)
@@ -73,13 +73,13 @@ class Archive:
 
 
 def archive_for(cache_dir: Path, *, java: Java, jars: Sequence[Path]) -> Archive:
-    """The archive that fits. Its name holds all that a JVM would refuse an archive for."""
+    """Return the matching archive. Its name contains everything that a JVM compares."""
     facts = [str(java.home), java.version, str(spark_home()), *(str(jar) for jar in jars)]
     return Archive(cache_dir / "archives", sha256("\0".join(facts).encode()).hexdigest()[:16])
 
 
 def use(archive: Archive) -> tuple[str, ...]:
-    """The archive's JVM options; marks it as used, so that pruning spares it."""
+    """Return the archive's JVM options, and mark it as used so that it is not pruned."""
     options = archive.options()
     if options:
         os.utime(archive.seal)
@@ -87,21 +87,21 @@ def use(archive: Archive) -> tuple[str, ...]:
 
 
 def discard(archive: Archive) -> None:
-    """The archive is gone, and a later start may build it anew."""
+    """Delete the archive. A later start may build it again."""
     for part in (archive.seal, archive.file, archive.base):
         part.unlink(missing_ok=True)
 
 
 def build_at_exit(archive: Archive, settings: EngineSettings) -> None:
-    """When this process ends, a detached one builds the archive, so that the first run has the machine to itself.
+    """Build the archive in a detached process when this one exits, so that it does not slow down the first run.
 
-    Nothing happens if another process is at it, or when it failed too often before.
+    Does nothing if another process is building it, or if it failed too often.
     """
     atexit.register(_build_detached, archive, settings)
 
 
 def may_try(archive: Archive) -> bool:
-    """Count one more attempt, unless there were enough. Success forgets them all."""
+    """Count an attempt; return False after too many. A success resets the count."""
     made = len(archive.attempts.read_bytes()) if archive.attempts.is_file() else 0
     if made >= MOST_ATTEMPTS:
         return False
@@ -127,6 +127,6 @@ def _build_detached(archive: Archive, settings: EngineSettings) -> None:
 
 
 def _same_places(settings: EngineSettings) -> dict[str, str]:
-    """The environment in which a child process makes the same settings of it."""
+    """Return the environment variables that give a child process the same settings."""
     jars_dir = str(settings.jars_dir) if settings.jars_dir else ""
     return {"HAKIRI_CACHE": str(settings.cache_dir), "HAKIRI_JARS": jars_dir}

@@ -1,4 +1,4 @@
-"""`python -m hakiri.engine.class_archive_build` leaves behind an archive of every class that a first run loads."""
+"""Builds the class archive: `python -m hakiri.engine.class_archive_build`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from hakiri.model.session import SessionKind
 
 
 def build_class_archive(settings: EngineSettings) -> Archive:
-    """The archive that fits these settings exists. One process builds at a time; a repeat finds it and builds nothing.
+    """Build the archive for these settings, one process at a time. A repeat finds it and builds nothing.
 
-    A build that dies leaves no archive, or a whole one.
+    A build that dies leaves either no archive or a complete one.
     """
     java = find_java(settings.cache_dir)
     jars = provide_jars(settings, java)
@@ -33,7 +33,7 @@ def build_class_archive(settings: EngineSettings) -> Archive:
 
 
 def main() -> None:
-    """Build in the background: whoever sits at this machine comes first."""
+    """Build with low priority in the background."""
     os.nice(_NICE)
     build_class_archive(EngineSettings(kind=SessionKind.LOCAL, memory=_MEMORY))
 
@@ -41,11 +41,11 @@ def main() -> None:
 _NICE = 19
 _MEMORY = "1g"
 _DUMP_SECONDS = 900
-_SHORT_LIFE = "-XX:TieredStopAtLevel=1"  # half the work; an archive holds classes, not compiled code
+_SHORT_LIFE = "-XX:TieredStopAtLevel=1"  # half the work; an archive contains classes, not compiled code
 
 
 def _build(archive: Archive, settings: EngineSettings, *, java: Java, jars: tuple[Path, ...]) -> None:
-    discard(archive)  # we hold the lock: what lies there was left by a builder that died, or was damaged since
+    discard(archive)  # with the lock held, an existing one is incomplete or damaged
     options = [*_base_options(archive, java), f"-XX:ArchiveClassesAtExit={archive.file}", _SHORT_LIFE]
     log = open_log(settings.logs(), verbose=settings.verbose)
     embedded = launch(settings, java=java, jars=jars, log=log, jvm_options=options)
@@ -60,7 +60,7 @@ def _build(archive: Archive, settings: EngineSettings, *, java: Java, jars: tupl
 
 
 def _base_options(archive: Archive, java: Java) -> list[str]:
-    """An archive of our classes lies on one of Java's own. Slim runtime images lack it, and then it is made first."""
+    """Return the options for the base archive of Java's classes. Builds it first if the runtime image lacks it."""
     command = str(java.home / "bin" / "java")
     if subprocess.run([command, "-Xshare:on", "-version"], capture_output=True, check=False).returncode == 0:
         return []
@@ -69,7 +69,7 @@ def _base_options(archive: Archive, java: Java) -> list[str]:
 
 
 def _end(embedded: Embedded) -> None:
-    """The JVM has ended, and written its archive on the way out."""
+    """End the JVM, which writes its archive on exit."""
     embedded.session.stop()
     try:
         embedded.jvm.communicate(timeout=_DUMP_SECONDS)  # it ends when its input does
@@ -78,7 +78,7 @@ def _end(embedded: Embedded) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Only the archives used last stay: each is as big as everything else in the cache together."""
+    """Keep only the most recently used archives, because they are large."""
     seals = sorted(folder.glob("*.seal"), key=lambda seal: seal.stat().st_mtime)
     for old in seals[:-KEPT_ARCHIVES]:
         discard(Archive(folder, old.stem))

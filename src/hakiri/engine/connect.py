@@ -1,4 +1,4 @@
-"""A Spark Connect server answers within seconds or is reported as missing, and no token in its address is shown."""
+"""Opens sessions on Spark Connect servers. Fails within seconds if there is none, and never shows tokens."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hakiri.model.session import first_line
 
 
 def open_remote(remote: str, *, verbose: bool) -> SparkSession:
-    """A session on the server at this `sc://` address. Raises SessionUnreachable.
+    """Open a session on the server at this `sc://` address. Raises SessionUnreachable.
 
-    A repeat while the session lives gives the same one.
+    A repeat returns the same session while it is open.
     """
     shown = show_remote(remote)
     knock(remote)
-    # gRPC's own library writes to the terminal, and reads this when it is first imported.
+    # gRPC's library logs to the terminal; it reads this variable when it is first imported.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR" if verbose else "NONE")
     try:
         from pyspark.sql.connect.client.retries import DefaultPolicy
@@ -29,7 +29,7 @@ def open_remote(remote: str, *, verbose: bool) -> SparkSession:
         _shake_hands(remote)
         session = SparkSession.builder.remote(remote).getOrCreate()
         patient = session.client.get_retry_policies()
-        # PySpark would knock for ten minutes. That patience is for a job on its way, not for the first hello.
+        # PySpark would retry for ten minutes, which is right for a running job but not for the first connection.
         session.client.set_retry_policies([DefaultPolicy(max_retries=2)])
         _ = session.version
         session.client.set_retry_policies(patient)
@@ -39,7 +39,7 @@ def open_remote(remote: str, *, verbose: bool) -> SparkSession:
 
 
 def _shake_hands(remote: str) -> None:
-    """What listens there speaks gRPC."""
+    """Check that the server speaks gRPC."""
     import grpc
     from pyspark.sql.connect.client import DefaultChannelBuilder
 

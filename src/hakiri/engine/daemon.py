@@ -1,4 +1,4 @@
-"""The process that the embedded Spark forks its Python workers from.
+"""The process from which the embedded Spark forks its Python workers.
 
 It imports what a chunk needs before the first fork, so that a worker starts at once instead of after seconds of
 imports. Spark runs it as `python -m hakiri.engine.daemon`.
@@ -17,11 +17,11 @@ from hakiri.engine.environment import PRELOAD
 
 
 def main() -> None:
-    """Import the modules, then fork a worker for each that Spark asks for."""
+    """Import the modules, then fork workers on Spark's requests."""
     for name in filter(None, os.environ.get(PRELOAD, "").split(",")):
-        with suppress(Exception):  # a worker that needs the module fails by itself, and can say so
+        with suppress(Exception):  # a worker that needs the module reports the failure itself
             importlib.import_module(name)
-    gc.freeze()  # workers share these objects' memory as long as nobody touches it
+    gc.freeze()  # workers share the memory of these objects unless it is modified
     daemon.manager()
 
 

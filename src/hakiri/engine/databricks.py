@@ -1,4 +1,4 @@
-"""Databricks gives the session: inside a runtime the one it already has, outside through databricks-connect."""
+"""Opens Databricks sessions: the runtime's own, or one through databricks-connect."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def is_runtime() -> bool:
-    """This process runs on a Databricks cluster or on serverless compute."""
+    """Return whether this process runs on a Databricks cluster or on serverless compute."""
     return "DATABRICKS_RUNTIME_VERSION" in os.environ
 
 
 def has_client() -> bool:
-    """databricks-connect is installed, which replaces the embedded Spark."""
+    """Return whether databricks-connect is installed, which replaces the embedded Spark."""
     return find_spec("databricks") is not None and find_spec("databricks.connect") is not None
 
 
 def open_runtime() -> SparkSession:
-    """The session of the runtime. A repeat gives the same one. Raises SessionFailed."""
+    """Return the session of the runtime. A repeat returns the same one. Raises SessionFailed."""
     from pyspark.sql import SparkSession
 
     try:
@@ -37,9 +37,9 @@ def open_runtime() -> SparkSession:
 
 
 def open_workspace(remote: str | None) -> SparkSession:
-    """A session through databricks-connect: at this address, else where the user's Databricks configuration points.
+    """Open a session through databricks-connect, at this address or by the user's Databricks configuration.
 
-    A repeat gives the same one. A cluster that sleeps is woken, which takes minutes. Raises SessionUnreachable.
+    A repeat returns the same one. Starts a stopped cluster, which takes minutes. Raises SessionUnreachable.
     """
     from databricks.connect import DatabricksSession
 

@@ -1,4 +1,4 @@
-"""Every process of the embedded Spark starts in an environment that Hakiri chose, whatever the user's shell exports."""
+"""The environment variables of the embedded Spark's processes, independent of the user's shell."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hakiri.engine.java import Java
 LOOPBACK = "127.0.0.1"
 
 PRELOAD = "HAKIRI_PRELOAD"
-"""Names the modules that the daemon of the Python workers imports before it forks any, separated by commas."""
+"""The modules that the daemon imports before it forks Python workers, separated by commas."""
 
-# Each of these would turn the embedded Spark into something else: a client, a shell's child, another cluster's driver.
+# Each of these would change the embedded Spark: to a client, a shell, or another cluster's driver.
 FOREIGN = (
     "MASTER",
     "PYSPARK_GATEWAY_PORT",
@@ -32,7 +32,7 @@ FOREIGN = (
 
 
 def spark_home() -> Path:
-    """The folder of the installed PySpark, which carries a whole Spark."""
+    """Return the folder of the installed PySpark, which contains a complete Spark."""
     found = find_spec("pyspark")
     if found is None or found.origin is None:
         raise SparkMissing()
@@ -43,9 +43,9 @@ def spark_home() -> Path:
 
 
 def launch_environment(java: Java, preload: Sequence[str] = ()) -> dict[str, str]:
-    """The environment for a JVM of ours: this Java, this Spark, this Python, loopback only.
+    """Return the environment for an embedded JVM: this Java, this Spark, this Python, loopback only.
 
-    The Python workers of that JVM find the modules of `preload` imported already.
+    The Python workers of that JVM start with the modules of `preload` imported.
     """
     inherited = {name: value for name, value in os.environ.items() if name not in FOREIGN}
     ours = {
@@ -54,9 +54,9 @@ def launch_environment(java: Java, preload: Sequence[str] = ()) -> dict[str, str
         "SPARK_LOCAL_IP": LOOPBACK,
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        # The launcher is a JVM of its own that lives for a moment: no time for optimising compilers.
+        # The launcher is a separate, short-lived JVM, for which optimising compilers do not pay off.
         "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        # Python workers are forked, which macOS forbids to some of its libraries unless told otherwise.
+        # Python workers are forked, which some macOS libraries forbid without this variable.
         PRELOAD: ",".join(preload),
         "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",
     }
@@ -65,7 +65,7 @@ def launch_environment(java: Java, preload: Sequence[str] = ()) -> dict[str, str
 
 @contextmanager
 def environment(wanted: dict[str, str]) -> Iterator[None]:
-    """Inside, the process has exactly this environment; after, it has its own again."""
+    """Replace the process's environment inside the block, and restore it afterwards."""
     own = dict(os.environ)
     _become(wanted)
     try:

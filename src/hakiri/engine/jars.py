@@ -1,4 +1,4 @@
-"""Delta's jars are fetched once, by Spark's own resolver, and no byte of them reaches a class path unchecked."""
+"""Downloads Delta's jars once, with Spark's resolver, and verifies their checksums."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hakiri.engine.settings import EngineSettings
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One artifact, and the only content of it that Hakiri accepts."""
+    """An artifact with its expected checksum."""
 
     artifact: str
     version: str
@@ -36,7 +36,7 @@ class Jar:
         return f"{self.group}:{self.artifact}:{self.version}"
 
 
-# By the version of the installed delta-spark. What the jars depend on is in Spark already, or never reached.
+# By the version of the installed delta-spark. Dependencies of the jars are part of Spark, or unused.
 KNOWN: Mapping[str, tuple[Jar, ...]] = {
     "4.4.0": (
         Jar("delta-spark_4.2_2.13", "4.4.0", "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead"),
@@ -46,7 +46,7 @@ KNOWN: Mapping[str, tuple[Jar, ...]] = {
 
 
 def wanted_jars() -> tuple[Jar, ...]:
-    """The jars that fit the installed delta-spark."""
+    """Return the jars for the installed delta-spark."""
     try:
         installed = version("delta-spark")
     except PackageNotFoundError as missing:
@@ -58,10 +58,10 @@ def wanted_jars() -> tuple[Jar, ...]:
 
 
 def provide_jars(settings: EngineSettings, java: Java) -> tuple[Path, ...]:
-    """The paths of Delta's jars, each with the checksum it should have.
+    """Return the paths of Delta's jars, with verified checksums.
 
-    The first call on a machine downloads them; a repeat finds them and needs no network. A file that is missing,
-    truncated or changed is fetched again. Raises JarsUnavailable with what was tried.
+    The first call on a machine downloads them; a repeat finds them and needs no network. Missing, truncated or changed
+    files are downloaded again. Raises JarsUnavailable with what was tried.
     """
     jars = wanted_jars()
     if settings.jars_dir is not None:
@@ -76,16 +76,16 @@ def provide_jars(settings: EngineSettings, java: Java) -> tuple[Path, ...]:
 
 
 def flaws(folder: Path, jars: tuple[Jar, ...]) -> tuple[str, ...]:
-    """What is wrong with each jar of a folder that is not exactly as it should be. Takes some 10 ms for all of them."""
+    """Return what is wrong with the jars in a folder, one line each. Takes about 10 ms."""
     return tuple(f"{jar.name} {flaw}" for jar in jars if (flaw := _flaw(folder / jar.name, jar)))
 
 
 _RESOLVE_SECONDS = 300
 
-# Spark's settings about where packages come from, and those of the JVM that gets them (proxies, trust stores).
+# Spark's settings for package repositories, and for the JVM that downloads them (proxies, trust stores).
 _RESOLVER_CONF = ("spark.jars.ivySettings", "spark.jars.repositories", "spark.driver.extraJavaOptions")
 
-# The dependencies of Delta's jars: 77 MB that Spark brings, or that only a Unity Catalog client would load.
+# Dependencies of Delta's jars: 77 MB that Spark already has, or that only a Unity Catalog client would load.
 _NOT_NEEDED = "io.delta:delta-kernel*,io.unitycatalog:*,org.*:*,com.*:*"
 
 _TELLING = re.compile(
@@ -116,7 +116,7 @@ def _given(folder: Path, jars: tuple[Jar, ...]) -> tuple[Path, ...]:
 
 
 def _fetch(folder: Path, jars: tuple[Jar, ...], settings: EngineSettings, java: Java) -> None:
-    """Fill the folder. Ivy's own cache is thrown away, or it would hand out its broken files for ever."""
+    """Download the jars into the folder. Discards Ivy's cache, which would keep returning damaged files."""
     with tempfile.TemporaryDirectory(prefix=".ivy-", dir=folder) as scratch:
         said = _resolve(Path(scratch), jars, settings, java)
         resolved = Path(scratch) / "ivy" / "jars"
@@ -130,7 +130,7 @@ def _fetch(folder: Path, jars: tuple[Jar, ...], settings: EngineSettings, java: 
 
 
 def _resolve(scratch: Path, jars: tuple[Jar, ...], settings: EngineSettings, java: Java) -> tuple[str, ...]:
-    """Run Spark's resolver into the scratch folder; what it complained about, if it failed."""
+    """Run Spark's resolver into the scratch folder; return its complaints if it failed."""
     program = scratch / "nothing.py"
     program.touch()
     conf = {"spark.jars.ivy": str(scratch / "ivy"), "spark.master": "local[1]"}
@@ -157,7 +157,7 @@ def _resolve(scratch: Path, jars: tuple[Jar, ...], settings: EngineSettings, jav
 
 
 def _complaints(said: str) -> Iterator[str]:
-    """The few lines of the resolver's long answer that say what went wrong, without credentials."""
+    """Yield the lines of the resolver's output that describe the failure, without credentials."""
     telling = [line.split(" url=")[0].strip(" \t:") for line in said.splitlines() if _TELLING.search(line)]
     distinct = list(dict.fromkeys(telling)) or ["no reason given"]
     for line in distinct[:_MOST_LINES]:

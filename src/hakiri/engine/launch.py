@@ -1,4 +1,4 @@
-"""The embedded Spark starts in seconds, keeps to loopback, and leaves nothing in the folder it was started from."""
+"""Starts the embedded Spark: quickly, on loopback only, without files in the working folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hakiri.model.session import MAX_REASON, first_line
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A session, and the JVM under it."""
+    """A session and its JVM."""
 
     session: SparkSession
     jvm: Popen[bytes]
@@ -35,9 +35,9 @@ class Embedded:
 def launch(
     settings: EngineSettings, *, java: Java, jars: Sequence[Path], log: Log, jvm_options: Sequence[str] = ()
 ) -> Embedded:
-    """A JVM, and the one session in it.
+    """Start a JVM with one session.
 
-    A repeat after the session was stopped starts a new one in the same JVM, which keeps its memory and its options.
+    A repeat after the session was stopped starts a new one in the same JVM, with the same memory and options.
     Raises SessionFailed.
     """
     conf = local_conf(settings, jars=jars, logs=log.path.parent, jvm_options=jvm_options)
@@ -55,7 +55,7 @@ def launch(
 
 
 def has_jvm_died() -> bool:
-    """There was a JVM in this process, and it ended. PySpark has no second one to give."""
+    """Return whether this process had a JVM that ended. PySpark cannot start a second one."""
     gateway = getattr(SparkContext, "_gateway", None)
     jvm: Popen[bytes] | None = getattr(gateway, "proc", None)  # a runtime's JVM is not a child of this process
     return jvm is not None and jvm.poll() is not None
@@ -64,7 +64,7 @@ def has_jvm_died() -> bool:
 def local_conf(
     settings: EngineSettings, *, jars: Sequence[Path], logs: Path, jvm_options: Sequence[str] = ()
 ) -> dict[str, str]:
-    """The whole configuration of an embedded session: what Hakiri chooses, then what the user says."""
+    """Return the configuration of an embedded session: Hakiri's defaults, overridden by the user's settings."""
     cores = str(settings.cores)
     chosen = {
         "spark.app.name": "hakiri",
@@ -84,24 +84,24 @@ def local_conf(
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": cores,
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     }
-    crash_report = f"-XX:ErrorFile={logs / 'java-crash-%p.log'}"  # else it lies in the user's folder
+    crash_report = f"-XX:ErrorFile={logs / 'java-crash-%p.log'}"  # otherwise it is written to the user's folder
     joined = {
         "spark.sql.extensions": (",", ["io.delta.sql.DeltaSparkSessionExtension"]),
-        # On the class path, not in `spark.jars`: only what the JVM itself loads can be archived.
+        # On the class path, not in `spark.jars`: only classes that the JVM itself loads can be archived.
         "spark.driver.extraClassPath": (":", [str(jar) for jar in jars]),
-        # The JVM's own compilers and collector: with C1 alone a start costs half the CPU, and a long job twice.
+        # Default compilers and collector: C1 alone would halve the CPU of a start, but double that of a long job.
         "spark.driver.extraJavaOptions": (" ", [_quote(option) for option in (crash_report, *jvm_options)]),
     }
     said = dict(settings.conf)
     if "spark.jars.packages" not in said:
-        # Spark reads this file at every start, even with nothing to resolve; our jars needed it once.
+        # Spark reads this file at every start, even with nothing to resolve; it was only needed for the download.
         said.pop("spark.jars.ivySettings", None)
     for key, (separator, ours) in joined.items():
         chosen[key] = separator.join([*ours, said.pop(key)] if key in said else ours)
     return chosen | said
 
 
-# What spark-submit itself must see. The rest goes to the running JVM, where no process list shows its secrets.
+# What spark-submit itself needs. The rest is passed to the running JVM, so no process list shows secrets.
 _LAUNCH_PREFIXES = ("spark.driver.", "spark.jars", "spark.master", "spark.archives", "spark.files", "spark.log")
 
 
@@ -114,7 +114,7 @@ def _spark_conf(conf: dict[str, str]) -> SparkConf:
 
 
 def _hush(context: SparkContext) -> None:
-    """Whoever calls a JVM that has died hears of it; the server for its counters would print a traceback besides."""
+    """Silence the accumulator server, which prints a traceback when the JVM dies. Callers get an error anyway."""
     counters = getattr(context, "_accumulatorServer", None)
     if counters is not None:
         counters.handle_error = lambda *_request: None
@@ -125,7 +125,7 @@ def _quote(option: str) -> str:
 
 
 def _warehouse() -> Path:
-    """A home for tables that were given none. It ends with the process, as the in-memory catalog of them does."""
+    """Create a temporary warehouse for managed tables. Like the in-memory catalog, it ends with the process."""
     folder = Path(tempfile.mkdtemp(prefix="hakiri-warehouse-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -136,7 +136,7 @@ _MOST_BYTES = 64_000
 
 
 def _last_words(log: Log, since: int) -> str | None:
-    """What a JVM that would not start said about it: PySpark knows only that it is gone."""
+    """Return the last log lines of a JVM that failed to start; PySpark does not report them."""
     if getattr(SparkContext, "_gateway", None) is not None:
         return None
     with log.path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""An embedded session needs nothing but the installed packages: Java, jars and class archive are seen to here."""
+"""Opens an embedded session: provides Java, jars and the class archive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hakiri.model.errors import SessionFailed
 
 
 def open_local(settings: EngineSettings, log: Log) -> SparkSession:
-    """A session in a JVM of this process. Raises JavaMissing, JarsUnavailable or SessionFailed."""
+    """Open a session in a JVM of this process. Raises JavaMissing, JarsUnavailable or SessionFailed."""
     java = find_java(settings.cache_dir)
     jars = provide_jars(settings, java)
     archive = archive_for(settings.cache_dir, java=java, jars=jars)
@@ -24,10 +24,10 @@ def open_local(settings: EngineSettings, log: Log) -> SparkSession:
     except SessionFailed:
         if not options:
             raise
-        if has_jvm_died():  # half-way, so the next process must do without the archive
+        if has_jvm_died():  # during the start, so the next process must not use the archive
             discard(archive)
             raise
-        # Before it could say a word. The archive is to blame only if the start succeeds without it.
+        # It died silently. The archive is the cause only if the start succeeds without it.
         session = launch(settings, java=java, jars=jars, log=log).session
         discard(archive)
     if _wants_archive(settings) and not archive.is_sealed():
@@ -36,5 +36,5 @@ def open_local(settings: EngineSettings, log: Log) -> SparkSession:
 
 
 def _wants_archive(settings: EngineSettings) -> bool:
-    # An archive fits one class path, and a user's own additions would make it another.
+    # An archive fits one class path, which a user's additions would change.
     return settings.archive and "spark.driver.extraClassPath" not in settings.conf

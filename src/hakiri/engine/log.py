@@ -1,4 +1,4 @@
-"""Whatever Spark has to say is in a log file; the terminal hears it only when `verbose` asks for it."""
+"""Writes Spark's output to a log file, and to the terminal only with `verbose`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEPT_FILES = 20
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Where a process and the JVM it starts write what nobody asked to read."""
+    """The log file of a process and its JVM."""
 
     path: Path
     descriptor: int
@@ -28,7 +28,7 @@ class Log:
 
 
 def open_log(folder: Path, *, verbose: bool, clock: Clock | None = None) -> Log:
-    """A new log file, which the terminal follows if `verbose`. All but the newest files of the folder are removed."""
+    """Open a new log file, copied to the terminal if `verbose`. Removes all but the newest files of the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     now = (clock or SystemClock()).now()
     path = folder / f"engine-{now:%Y%m%dT%H%M%S}-{os.getpid()}.log"
@@ -39,7 +39,7 @@ def open_log(folder: Path, *, verbose: bool, clock: Clock | None = None) -> Log:
 
 
 def capture_python(log: Log) -> None:
-    """What the Python side of Spark logs or warns about goes to the log too, from now on in this process."""
+    """Redirect logging and warnings of PySpark to the log, for this process."""
     stream = os.fdopen(os.dup(log.descriptor), "w", encoding="utf-8", errors="replace", buffering=1)
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
@@ -47,18 +47,18 @@ def capture_python(log: Log) -> None:
         logger.handlers[:] = [handler]
         logger.propagate = False
     if not logging.root.handlers:
-        logging.root.addHandler(handler)  # else py4j, when its JVM dies, makes one that writes to the terminal
+        logging.root.addHandler(handler)  # otherwise py4j, when its JVM dies, adds one that writes to the terminal
     warnings.showwarning = _divert(warnings.showwarning, stream)
 
 
-# Attributed to these packages, a warning is about how Hakiri calls a library: nothing a user can act on.
+# Warnings from these packages are about how Hakiri calls a library, which users cannot change.
 _PACKAGES = ("hakiri", "pyspark", "py4j", "delta", "pandas", "pyarrow", "grpc", "databricks")
 
 _STDERR = 2
 
 
 class _Masked(logging.Formatter):
-    """Lines of a log without a secret in them."""
+    """Masks secrets in log lines."""
 
     def format(self, record: logging.LogRecord) -> str:
         return mask(super().format(record))
@@ -77,13 +77,13 @@ class _Show(Protocol):
 
 
 def _shown_too(path: Path, descriptor: int) -> Log:
-    """A pipe into `tee`: a process of its own, so that the JVM's last words still pass when Python has gone."""
+    """Pipe the output through `tee`, a separate process, so that the JVM's output is kept even after Python ends."""
     tee = shutil.which("tee")
     if tee is None:
         return Log(path, descriptor)
     os.close(descriptor)
     reader, writer = os.pipe()
-    # -i: a Ctrl-C is for us to handle, and what is said about it should still be seen.
+    # -i: `tee` must ignore Ctrl-C, which this process handles and reports.
     follower = subprocess.Popen([tee, "-a", "-i", str(path)], stdin=reader, stdout=_STDERR)
     os.close(reader)
     return Log(path, writer, follower)
@@ -95,7 +95,7 @@ def _spark_loggers() -> list[logging.Logger]:
         return [logging.getLogger(name) for name in names]
     from pyspark.logger import PySparkLogger
 
-    # PySpark writes every query error to stderr through these two before it raises it.
+    # PySpark logs every query error to stderr through these two before raising it.
     chatty = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("DataFrame", "SQL")]
     return [*(logging.getLogger(name) for name in names), *chatty]
 
@@ -122,5 +122,5 @@ def _divert(show: _Show, stream: TextIO) -> _Show:
 def _folder(package: str) -> str:
     found = find_spec(package)
     locations = list(found.submodule_search_locations or ()) if found else []
-    # An absent package has no folder: a path that no file name starts with stands for it.
+    # A package that is not installed has no folder: return a path that matches no file.
     return f"{locations[0]}{os.sep}" if locations else "\0"

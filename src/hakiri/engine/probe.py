@@ -1,4 +1,4 @@
-"""That Spark works here is shown by doing, step by step, what Hakiri needs it for."""
+"""Checks that Spark works, by running each operation that Hakiri needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that worked, and how long it took."""
+    """A successful step, and its duration."""
 
     name: str
     seconds: float
@@ -35,7 +35,7 @@ STEPS = ("start", "write", "merge", "read", "python")
 
 
 def probe(settings: EngineSettings, *, schema: str | None = None) -> Iterator[Step]:
-    """Open the session and exercise it, step by step. Raises an EngineError at the first step that fails."""
+    """Open the session and test it, step by step. Raises an EngineError at the first step that fails."""
     began = time.perf_counter()
     session = open_session(settings)
     yield Step("start", time.perf_counter() - began, f"Spark {session.version}")
@@ -45,8 +45,8 @@ def probe(settings: EngineSettings, *, schema: str | None = None) -> Iterator[St
 def exercise(session: SparkSession, *, schema: str | None = None) -> Iterator[Step]:
     """Write a Delta table, merge into it, read it back, and run Python on an executor.
 
-    The table is a managed one in the current schema, or in the given one: what no path on the driver's disk could be
-    for every kind of session, and what one DROP removes whole. It is gone when the steps end, however they end.
+    The table is a managed one in the current or the given schema: this works for every kind of session, unlike a path
+    on the driver's disk, and one DROP removes it. It is always removed at the end.
     """
     name = f"`hakiri_probe_{uuid4().hex}`"
     table = f"{quote_schema(schema)}.{name}" if schema else name
@@ -56,17 +56,17 @@ def exercise(session: SparkSession, *, schema: str | None = None) -> Iterator[St
         yield _timed("read", lambda: _read(session, table))
         yield _timed("python", lambda: _run_python(session))
     finally:
-        # A session that broke half-way cannot tidy up, and the reader wants to hear how it broke.
+        # A broken session cannot clean up; the original error matters more.
         with suppress(*spark_errors()):
             session.sql(DROP.format(table=table))
 
 
 def say_package() -> str:
-    """That this package is here, and as which version: a task that is sent to an executor finds it there, or fails."""
+    """Return the version of this package. Sent to an executor as a task, it fails if the package is missing there."""
     return f"hakiri {version('hakiri')}, Python {platform.python_version()}"
 
 
-# The only thing put into these is the table's name, which this module makes.
+# Only the table's name is inserted, which this module generates.
 MERGE = """
 MERGE INTO {table} AS target
 USING (SELECT id, 'merged' AS word FROM range(1, 4)) AS source
@@ -107,7 +107,7 @@ def _read(session: SparkSession, table: str) -> str:
 
 
 def _run_python(session: SparkSession) -> str:
-    # Defined here, so that it travels by value: the workers of a server do not have this package yet.
+    # Defined here so that it is pickled by value: a server's workers may not have this package.
     def name_the_python(batches: Iterator[Any]) -> Iterator[Any]:
         import platform
 

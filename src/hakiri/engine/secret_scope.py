@@ -1,4 +1,4 @@
-"""A secret of a Databricks scope is read when it is asked for, and kept nowhere else than in this process."""
+"""Reads secrets from a Databricks scope when they are needed; they are kept only in this process."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from databricks.sdk.service.workspace import SecretsAPI
 
 _NO_SCOPE = "scope "
-"""What the workspace's answer begins with where the scope is missing, and not one of its secrets."""
+"""The start of the workspace's answer if the scope is missing, as opposed to a secret in it."""
 
 
 @dataclass(slots=True)
 class SecretScope:
-    """The secrets of one scope of the workspace that this process belongs to."""
+    """The secrets of one scope of this process's workspace."""
 
     name: str
     client: Callable[[], WorkspaceClient] = WorkspaceClient
     _secrets: SecretsAPI | None = field(default=None, repr=False)
 
     def read(self, key: str) -> str | None:
-        """The secret's value; None where the scope has none of this name. A repeat asks again.
+        """Return the secret's value; None if the scope has no such secret. A repeat asks again.
 
         Raises ScopeRefused or ScopeUnanswered.
         """
@@ -45,7 +45,7 @@ class SecretScope:
         return None if told is None else base64.b64decode(told).decode()
 
     def count(self) -> int:
-        """How many secrets it has. Raises ScopeRefused or ScopeUnanswered."""
+        """Count the secrets. Raises ScopeRefused or ScopeUnanswered."""
         with self._translated():
             return len(list(self._api().list_secrets(self.name)))
 

@@ -1,4 +1,4 @@
-"""There is one way to a Spark session, and one session in a process."""
+"""Opens and closes the Spark session of this process; there is only one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def open_session(settings: EngineSettings) -> SparkSession:
-    """The session of this process, started if need be.
+    """Return the session of this process, started if necessary.
 
-    A repeat gives the same session while it lives, whatever its settings say; after a stop, a new one.
-    Raises SparkMissing, JavaMissing, JarsUnavailable, SessionFailed or SessionUnreachable; SessionLost for good where
-    the JVM of an embedded one died.
+    A repeat returns the same session while it is open, whatever the settings; after a stop, a new one.
+    Raises SparkMissing, JavaMissing, JarsUnavailable, SessionFailed or SessionUnreachable; and always SessionLost once
+    the JVM of an embedded session has died.
     """
     with _held.lock:
         if _held.session is not None and _has_died(_held.session):
@@ -36,20 +36,20 @@ def open_session(settings: EngineSettings) -> SparkSession:
 
 
 def close_session() -> None:
-    """This process holds no session. A repeat does nothing.
+    """Close the session of this process. A repeat does nothing.
 
-    One that we started is stopped, though the JVM of an embedded one lives on until the process ends; a runtime's is
-    left to the runtime.
+    A session that Hakiri started is stopped, but the JVM of an embedded one runs until the process ends. A session of
+    a Databricks runtime is left open.
     """
     with _held.lock:
         if _held.session is not None and not is_runtime() and not _is_stopped(_held.session):
-            with suppress(*spark_errors(OSError)):  # whose JVM or server is gone has stopped already
+            with suppress(*spark_errors(OSError)):  # if its JVM or server is gone, it has already stopped
                 _held.session.stop()
         _held.session = None
 
 
 def choose_kind(settings: EngineSettings) -> SessionKind:
-    """The kind that is asked for; for `auto`, a runtime's own session before a remote one before an embedded one."""
+    """Return the requested kind; for `auto`, prefer a runtime's session, then a remote one, then an embedded one."""
     if settings.kind is not SessionKind.AUTO:
         return settings.kind
     if is_runtime():
@@ -80,7 +80,7 @@ def _start(settings: EngineSettings) -> SparkSession:
             session = _open_connect(settings)
             close_at_exit(session)
             return _configured(session, settings)
-        case SessionKind.DATABRICKS:  # whose own logs have it all, and whose notebook's warnings are not ours to hide
+        case SessionKind.DATABRICKS:  # it has its own logs, and its notebook shows warnings
             return _configured(open_runtime(), settings)
         case SessionKind.AUTO:
             raise AssertionError("auto was resolved by choose_kind")
@@ -89,7 +89,7 @@ def _start(settings: EngineSettings) -> SparkSession:
 
 
 def _log(settings: EngineSettings) -> Log:
-    """The log of this process: one file, opened with its first session."""
+    """Return the log of this process: one file, opened with its first session."""
     if _held.log is None:
         try:
             _held.log = open_log(settings.logs(), verbose=settings.verbose)
@@ -120,7 +120,7 @@ def _open_connect(settings: EngineSettings) -> SparkSession:
 
 
 def _configured(session: SparkSession, settings: EngineSettings) -> SparkSession:
-    """The session with our time zone, and the user's settings as far as a running session takes them."""
+    """Set the time zone, and those user settings that a running session accepts."""
     for key, value in {"spark.sql.session.timeZone": "UTC", **settings.conf}.items():
         try:
             session.conf.set(key, value)
@@ -136,7 +136,7 @@ def _is_stopped(session: SparkSession) -> bool:
 
 
 def _has_died(session: SparkSession) -> bool:
-    if hasattr(session, "is_stopped"):  # over Connect there is no JVM of ours
+    if hasattr(session, "is_stopped"):  # over Connect there is no local JVM
         return False
     from hakiri.engine.launch import has_jvm_died
 

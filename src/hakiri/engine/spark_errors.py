@@ -1,4 +1,4 @@
-"""What Spark raises has one name in this room, whichever of its clients raised it."""
+"""The exception classes of all Spark clients."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 
 def spark_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
-    """The classes that calls into Spark raise, and these."""
+    """Return the exception classes of Spark's clients, and these others."""
     from pyspark.errors import PySparkException
 
     if find_spec("py4j") is None:  # a client without a JVM

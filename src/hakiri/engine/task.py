@@ -1,4 +1,4 @@
-"""A function of ours runs on an executor as one task of its own, and what it returns or raises comes back whole."""
+"""Runs a function as one Spark task on an executor, and returns its result or raises its error."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _Answer = TypeVar("_Answer")
 
 
 def call_on_executor(session: SparkSession, call: Callable[[], _Answer]) -> _Answer:
-    """What the function returns, called in one Spark task. A repeat calls it again.
+    """Call the function in one Spark task and return its result. A repeat calls it again.
 
-    The function and what it returns are pickled. Raises what the function raises, if that is an error of ours;
-    TaskOutOfMemory and Bug for any other; TaskLost where the task died, SessionLost where the whole session did.
+    The function and its result are pickled. Raises the function's error if it is a HakiriError, otherwise
+    TaskOutOfMemory or Bug; TaskLost if the task died, SessionLost if the whole session did.
     """
     try:
         rows = session.range(0, 1, 1, 1).select(_caller(call)("id").alias("answer")).collect()
@@ -44,7 +44,7 @@ _HEAP_FULL = "java.lang.OutOfMemoryError"
 
 
 def _lost(cause: Exception) -> TaskLost | TaskOutOfMemory:
-    """What became of a task that gave no answer. Spark tells it in the middle of a long text."""
+    """Translate the failure of a task without a result. Spark describes it in the middle of a long text."""
     said = str(cause)
     if _HEAP_FULL in said:
         return TaskOutOfMemory(reason="Java's heap is full, which `[engine] memory` sets")
@@ -64,19 +64,19 @@ def _caller(call: Callable[[], Any]) -> Callable[..., Column]:
             set_crash_point(stop)
         return pickle.dumps(_answer_of(call))
 
-    # Not deterministic, so that no rule of the optimizer may call it a second time.
+    # Marked nondeterministic, so that the optimizer does not call it twice.
     caller: Callable[..., Column] = udf(answer, "binary", useArrow=False).asNondeterministic()
     return caller
 
 
 def _answer_of(call: Callable[[], Any]) -> Any:
-    """Errors are data on their way back: Spark would make a text of them, and retry what cannot succeed."""
+    """Return errors as values: Spark would turn them into text, and retry what cannot succeed."""
     try:
         return call()
     except HakiriError as error:
         return error
     except MemoryError as full:
         return TaskOutOfMemory(reason=str(full) or "no memory is left to its Python worker")
-    except Exception as unforeseen:  # noqa: BLE001 whatever it is, the driver has to hear of it
+    except Exception as unforeseen:  # noqa: BLE001 reported to the driver
         detail = "".join(traceback.format_exception_only(unforeseen)).strip()
         return Bug(kind=type(unforeseen).__name__, detail=detail)

@@ -1,4 +1,4 @@
-"""What a task of a job tells the tasks after it."""
+"""Publishes values of a job task for the tasks after it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ TaskValue = bool | int | str | list[int]
 
 
 def publish(values: Mapping[str, TaskValue]) -> None:
-    """Let later tasks refer to these as `{{tasks.<key>.values.<name>}}`. A repeat replaces them.
+    """Publish values, which later tasks refer to as `{{tasks.<key>.values.<name>}}`. A repeat replaces them.
 
-    Outside a Databricks runtime nobody is there to hear. Raises SessionFailed.
+    Does nothing outside a Databricks runtime. Raises SessionFailed.
     """
     if not is_runtime():
         return

@@ -1,4 +1,4 @@
-"""The Java that comes as a wheel trusts whom this machine's Python trusts, a company's own authority included."""
+"""Gives the wheel's Java the certificate authorities that Python trusts, including a company's own."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from hashlib import sha1, sha256
 
 
 def trust_store() -> bytes | None:
-    """A Java key store of the certificate authorities that Python trusts, or None if it names none.
+    """Build a Java key store of the certificate authorities that Python trusts; None if there are none.
 
-    The same authorities give the same bytes.
+    Deterministic.
     """
     authorities = ssl.create_default_context().get_ca_certs(binary_form=True)
     return _key_store(sorted(authorities)) if authorities else None
 
 
-# The layout of Java's own `JKS` files. Java reads a store of certificates without a password, so this one is for show.
+# The layout of Java's `JKS` files. Java reads certificates without a password, so this one protects nothing.
 _MAGIC, _VERSION, _CERTIFICATE, _PASSWORD = 0xFEEDFEED, 2, 2, "changeit"
 
 

@@ -1,1 +1,1 @@
-"""One chunk's rows leave their source here."""
+"""Extraction: reads one chunk from its source, transforms and checks its rows, and passes them to a sink."""

@@ -1,4 +1,4 @@
-"""One chunk is read, reshaped, judged and handed on batch by batch, and every row of it is accounted for (G6)."""
+"""Extracts one chunk: reads, transforms and checks it batch by batch, and accounts for every row (G6)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from hakiri.model.table import TableSchema
 from hakiri.spec.quality import AnyRowRule
 
 _SLICE_ROWS = 131_072
-"""As many rows as go on at once, where a transform has put a chunk's rows together."""
+"""Rows per batch after a transform that needs the whole chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRead:
-    """What to ask a connector for."""
+    """The part of a table to read."""
 
     schema: TableSchema
     span: Span
@@ -48,7 +48,7 @@ class ChunkRead:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What became of a chunk's rows, and how far the cursor reaches in them."""
+    """The result of an extraction: row counts, and the cursor values that were read."""
 
     tally: Tally
     cursor_low: KeyValue | None = None
@@ -56,9 +56,9 @@ class Extracted:
     broken: Mapping[str, int] = field(default_factory=dict)
     """How many rows broke each rule."""
     content: Content | None = None
-    """Of the rows that were staged; None where nobody asked."""
+    """Of the staged rows; None unless requested."""
     notes: tuple[str, ...] = ()
-    """What is to be known of the read as a whole."""
+    """Remarks on the read as a whole."""
 
 
 def extract_chunk(
@@ -72,32 +72,32 @@ def extract_chunk(
     feed: Feed | None = None,
     tells_content: bool = False,
 ) -> Extracted:
-    """Hand every row of a chunk to the sink, holding one batch at a time; without a connector there is none.
+    """Read a chunk and pass its rows to the sink, one batch at a time. Without a connector there are no rows.
 
-    With a feed, what is read are changes of rows, and those are handed on. A transform that has to see a whole chunk
-    holds its rows, up to CHUNK_BYTES of them; ChunkTooLarge beyond that.
+    With a feed, the source has changes of rows, and those are passed on. A transform that needs a whole chunk keeps
+    its rows in memory, up to CHUNK_BYTES; a larger chunk raises ChunkTooLarge.
 
-    A repeat needs a sink of its own: the rows come again from the first. Raises SourceError where the source fails,
-    ExtractError where the rows do, MemoryError, and whatever the sink raises. The connection is closed either way.
+    A repeat needs a new sink, because it starts from the first row. Raises SourceError for the source, ExtractError
+    for the rows, MemoryError, and whatever the sink raises. Always closes the connection.
     """
-    conduct = _Conduct(read.schema, sink, provenance, rules, reshape, feed, Content() if tells_content else None)
+    extraction = _Extraction(read.schema, sink, provenance, rules, reshape, feed, Content() if tells_content else None)
     with closing(_batches(connector, read)) as batches:
         for batch in batches:
             match kind_of(batch):
                 case BatchKind.ROWS:
-                    conduct.rows(batch)
+                    extraction.rows(batch)
                 case BatchKind.NOTES:
-                    conduct.notes += batch.column("reason").to_pylist()
+                    extraction.notes += batch.column("reason").to_pylist()
                 case _:
-                    conduct.faults(batch)
-    if not conduct.saw_rows:
-        # The sink learns the columns of a chunk without rows, too.
-        conduct.rows(_empty(read.schema.select(read.columns or read.schema.names)))
-    conduct.finish()
-    return conduct.extracted
+                    extraction.faults(batch)
+    if not extraction.saw_rows:
+        # The sink needs the columns even if the chunk has no rows.
+        extraction.rows(_empty(read.schema.select(read.columns or read.schema.names)))
+    extraction.finish()
+    return extraction.extracted
 
 
-class _Conduct:
+class _Extraction:
     def __init__(
         self,
         schema: TableSchema,
@@ -146,7 +146,7 @@ class _Conduct:
             self._reshape(pa.Table.from_batches([landing]), self._reshaping)
 
     def finish(self) -> None:
-        """Reshape what was held for it."""
+        """Transform the rows that were held until the chunk was complete."""
         if self._reshaping is not None and self._held:
             tables = [pa.Table.from_batches([batch]) for batch in self._held]
             self._held = []
@@ -181,7 +181,7 @@ class _Conduct:
         self._tally += Tally(staged=judged.kept.num_rows, quarantined=quarantined)
 
     def _set_aside(self, found: Iterable[pa.RecordBatch]) -> int:
-        """Hand quarantined rows on; how many of them are nowhere else."""
+        """Pass quarantined rows to the sink, and return how many of them do not also land."""
         count = 0
         for rows in found:
             self._sink.accept_quarantined(stamped(rows, self._provenance, table=self._table))
@@ -189,12 +189,12 @@ class _Conduct:
         return count
 
     def _judge(self, rows: pa.RecordBatch) -> Judged:
-        """What the rules make of the rows. A value that a change does not bring is not judged."""
+        """Apply the rules to the rows. Values that a change does not contain are not checked."""
         if self._feed is None or not self._rules:
             return judge(rows, self._rules, table=self._table, key=self._key)
         judged = [
-            judge(some, tuple(one for one in self._rules if one.rule.field in told), table=self._table, key=self._key)
-            for some, told in by_values(rows)
+            judge(some, tuple(one for one in self._rules if one.rule.field in known), table=self._table, key=self._key)
+            for some, known in by_values(rows)
         ]
         return Judged(
             pa.concat_batches([one.kept for one in judged]),
@@ -209,12 +209,12 @@ class _Conduct:
         self._tally += Tally(read=quarantined + filtered, quarantined=quarantined, filtered=filtered)
 
     def _widen(self, batch: pa.RecordBatch) -> None:
-        """The cursor reaches as far as what was read, whatever becomes of the rows."""
+        """Extend the cursor bounds by all rows that were read, even if they do not land."""
         if self._cursor is None or self._cursor not in batch.schema.names:
             return
         found = pc.min_max(_nameable(batch.column(self._cursor))).as_py()
         if found["min"] is None or found["min"] != found["min"]:
-            return  # NULL and NaN are no place to go on from
+            return  # NULL and NaN cannot be a cursor position
         low, high = _key(found["min"]), _key(found["max"])
         if self._bounds is not None:
             low, high = min(low, self._bounds[0]), max(high, self._bounds[1])
@@ -227,7 +227,7 @@ def _batches(connector: Connector | None, read: ChunkRead) -> Generator[pa.Recor
     try:
         yield from connector.read(read.schema, read.span, columns=read.columns, since=read.since)
     except (HakiriError, MemoryError):
-        raise  # a worker without memory is not the source's failure
+        raise  # running out of memory is not a failure of the source
     except Exception as failure:
         raise connector.classify(failure, read.schema.table) from failure
 
@@ -237,7 +237,7 @@ def _empty(schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _nameable(column: pa.Array) -> pa.Array:
-    """The values but those of years that Python has no name for: they are no place to go on from either."""
+    """Drop times outside the years that Python supports: they cannot be a cursor position."""
     if not pa.types.is_timestamp(column.type) and not pa.types.is_date(column.type):
         return column
     zone = UTC if pa.types.is_timestamp(column.type) and column.type.tz else None

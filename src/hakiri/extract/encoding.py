@@ -1,6 +1,6 @@
-"""Two rows have the same bytes exactly when they hold the same values under the same names.
+"""Encodes rows as bytes for hashing: equal bytes if and only if names and values are equal.
 
-The encoding is part of what `_hakiri_hash` means, so it never changes; docs/staging.md defines it in full. A value is
+`_hakiri_hash` depends on the encoding, so it never changes; docs/staging.md defines it in full. A value is
 a head of one or two 64-bit lanes (a number, or a length) and, where its length varies, a tail. A record is two sums
 over the names and types of its columns that are not NULL, then their heads, then their tails, both in the order of
 the names. A NULL column leaves no trace, so a table that gains a column keeps the hashes of the rows that have nothing
@@ -25,7 +25,7 @@ _ABSENT = b"\x00"
 
 
 def encode_rows(batch: pa.RecordBatch) -> pa.Array:
-    """One binary per row. The columns have types that Delta can hold; TypeError for any other."""
+    """Encode each row as one binary. Raises TypeError for a column type that Delta does not have."""
     return _record(batch.schema.names, batch.columns, batch.num_rows)
 
 
@@ -40,7 +40,7 @@ def _record(names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> pa.
 
 
 def _sum(lane: int, columns: Sequence[tuple[str, pa.Array]], rows: int) -> pa.Array:
-    """Which columns have a value: a sum, so that a NULL adds nothing and the order of columns cannot matter."""
+    """Sum a term per column with a value, so that NULLs add nothing and the order of columns does not matter."""
     total = pa.repeat(pa.scalar(0, pa.int64()), rows)
     for name, column in columns:
         term = pa.scalar(_terms(name, column.type)[lane], pa.int64())
@@ -49,14 +49,14 @@ def _sum(lane: int, columns: Sequence[tuple[str, pa.Array]], rows: int) -> pa.Ar
 
 
 def _terms(name: str, kind: pa.DataType) -> tuple[int, int]:
-    """What a column adds to each sum where it has a value."""
+    """Return what a column adds to each sum if it has a value."""
     parts = (name.encode(), _tag(kind).encode())
     digest = hashlib.sha256(b"".join(len(part).to_bytes(8, "little") + part for part in parts)).digest()
     return int.from_bytes(digest[:8], "little", signed=True), int.from_bytes(digest[8:16], "little", signed=True)
 
 
 def _tag(kind: pa.DataType) -> str:
-    """The type as far as it tells values apart: 1 is not `1`, and 1.50 is not 1.5."""
+    """Return the part of the type that distinguishes values: 1 is not `1`, and 1.50 is not 1.5."""
     if types.is_decimal(kind):
         return f"n{kind.scale}"
     if types.is_timestamp(kind):
@@ -83,7 +83,7 @@ _TAGS = [
 
 
 def _head(column: pa.Array) -> pa.Array | None:
-    """The lanes of a value, as 64-bit integers or 128-bit decimals, NULL where the column is; a struct has none."""
+    """Return the lanes of a value, as 64-bit integers or 128-bit decimals; NULL for NULL. A struct has none."""
     kind = column.type
     if types.is_struct(kind):
         return None
@@ -103,7 +103,7 @@ def _head(column: pa.Array) -> pa.Array | None:
 
 
 def _tail(column: pa.Array) -> pa.Array | None:
-    """What follows the heads, as a binary, NULL where the column is; None for types of fixed width."""
+    """Return the bytes after the heads; NULL for NULL. None for types of fixed width."""
     kind = column.type
     if types.is_string(kind) or types.is_binary(kind):
         return column.cast(pa.binary())
@@ -117,23 +117,23 @@ def _tail(column: pa.Array) -> pa.Array | None:
 
 
 def _canonical(doubles: pa.Array) -> pa.Array:
-    """One NaN and one zero, as SQL compares them."""
+    """Replace all NaNs by one and -0.0 by 0.0, as SQL compares them."""
     return pc.if_else(pc.is_nan(doubles), pa.scalar(float("nan")), pc.add(doubles, 0.0))
 
 
 def _value(column: pa.Array) -> list[pa.Array]:
-    """Head and tail of a value inside a list or a map."""
+    """Return head and tail of a value inside a list or a map."""
     head, tail = _head(column), _tail(column)
     return [*([] if head is None else [_bytes(head)]), *([] if tail is None else [tail])]
 
 
 def _optional(values: pa.Array) -> pa.Array:
-    """Members of a list may be NULL and still have a place."""
+    """Encode list members that may be NULL, keeping their places."""
     return _joined(pc.if_else(values.is_valid(), pa.scalar(_PRESENT), pa.scalar(_ABSENT)), *_value(values))
 
 
 def _members(column: pa.Array, members: pa.Array) -> pa.Array:
-    """The members of each list, one after the other."""
+    """Concatenate the encoded members of each list."""
     lengths = pc.fill_null(pc.list_value_length(_entries(column)), 0)
     ends = pc.cumulative_sum(lengths).cast(pa.int32())
     lists = pa.ListArray.from_arrays(pa.concat_arrays([pa.array([0], pa.int32()), ends]), members)
@@ -141,14 +141,14 @@ def _members(column: pa.Array, members: pa.Array) -> pa.Array:
 
 
 def _entries(column: pa.Array) -> pa.Array:
-    """A map as the list it is stored as; a list as it is."""
+    """Return a map as its list of entries; a list unchanged."""
     if not types.is_map(column.type):
         return column
     return column.cast(pa.list_(pa.struct([("key", column.type.key_type), ("value", column.type.item_type)])))
 
 
 def _sorted_entries(column: pa.Array) -> pa.Array:
-    """The entries of a map have no order of their own: they are sorted by their bytes."""
+    """Sort the entries of a map by their bytes, because maps have no order."""
     entries = _entries(column)
     keys, items = entries.flatten().flatten()
     table = pa.table({"map": pc.list_parent_indices(entries), "entry": _joined(*_value(keys), _optional(items))})
@@ -160,7 +160,7 @@ def _where(column: pa.Array, encoded: pa.Array) -> pa.Array:
 
 
 def _packed(heads: Sequence[pa.Array]) -> Iterator[pa.Array]:
-    """The heads as binaries; neighbours without NULLs share one."""
+    """Yield the heads as binaries; adjacent columns without NULLs are packed into one."""
     for has_nulls, group in groupby(heads, key=lambda head: head.null_count > 0):
         if has_nulls:
             yield from map(_bytes, group)
@@ -185,7 +185,7 @@ def _lanes(head: pa.Array) -> pl.Series:
 
 
 def _bytes(head: pa.Array) -> pa.Array:
-    """Lanes as bytes, the least significant first."""
+    """Return lanes as little-endian bytes."""
     return head.view(pa.binary(head.type.bit_width // 8)).cast(pa.binary())
 
 

@@ -1,9 +1,9 @@
-"""A row's content has one name, 128 bits wide, whatever release, engine or batch computes it.
+"""Computes `_hakiri_hash`: a 128-bit hash of a row's content, the same in every release, engine and batch.
 
 XXH3-128 with seed 0 over the row's encoding (`extract.encoding`), as 32 hexadecimal digits in the canonical order.
-Text and not binary: every engine, console and SQL prompt can show it and compare with it, and with zstd it takes 2%
-more room. XXH3 and not SHA-256: its 128 bits are as good against accidents at a tenth of the cost, and whoever could
-forge a collision could as well have left the row out.
+It is text, not binary, because every engine, console and SQL prompt can show and compare it; with zstd this takes 2%
+more space. XXH3 instead of SHA-256: it protects equally well against accidental collisions at a tenth of the cost, and
+anyone able to forge a collision could as well leave the row out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HALF = pl.lit(1 << 64, dtype=pl.UInt128)
 
 
 def row_hashes(batch: pa.RecordBatch) -> pa.Array:
-    """The hash of each row; provenance columns are not content. Pure: the same rows have the same hashes."""
+    """Hash each row without its provenance columns. Pure: the same rows have the same hashes."""
     content = batch.select([name for name in batch.schema.names if name not in PROVENANCE])
     encoded = pl.DataFrame({"row": pl.from_arrow(encode_rows(content))})
     hashes = encoded.select(plh.col("row").nchash.xxh3_128().alias("hash"))
@@ -34,7 +34,7 @@ def row_hashes(batch: pa.RecordBatch) -> pa.Array:
 
 
 def content_of(hashes: pa.Array) -> Content:
-    """What rows with these hashes are as a multiset."""
+    """Return the multiset fingerprint of rows with these hashes."""
     halves = pl.Series(pl.from_arrow(hashes)).str.decode("hex").bin.reinterpret(dtype=_HALVES, endianness="big")
     return Content(int(halves.arr.get(0).sum()), int(halves.arr.get(1).sum()))
 
@@ -48,7 +48,7 @@ def _low(number: pl.Expr) -> pl.Expr:
 
 
 def _digits(halves: pa.Buffer, rows: int) -> pa.Array:
-    """Pairs of 64-bit numbers as hexadecimal digits, the most significant first."""
+    """Format pairs of 64-bit numbers as hexadecimal digits, most significant first."""
     numbers = array("Q")
     numbers.frombytes(memoryview(halves)[: rows * HASH_DIGITS // 2])
     if sys.byteorder == "little":

@@ -1,4 +1,4 @@
-"""Every column leaves extract in a type that Delta can hold, with the same values, or not at all.
+"""Converts columns to types that Delta can store, without changing a value.
 
 | Arrow type                                   | lands as                                    |
 |----------------------------------------------|---------------------------------------------|
@@ -18,8 +18,8 @@
 | list, large_list, fixed-size list            | list of what its members land as            |
 | struct, map                                  | struct, map of what its members land as     |
 
-Anything else (durations, intervals, unions, list views, other extension types) is refused by name: a text or a number
-in its place would be a guess.
+Any other type (durations, intervals, unions, list views, other extension types) is refused: converting it to text or a
+number would be a guess.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from hakiri.model.delta_types import MAX_NESTING, MAX_PRECISION, children, nesti
 
 
 def to_landing(batch: pa.RecordBatch, *, table: str) -> pa.RecordBatch:
-    """The same rows in types that Delta can hold. TypeUnlandable names the column that has none. A repeat is free."""
+    """Convert rows to types that Delta can store. Raises TypeUnlandable with the column. A repeat does nothing."""
     columns = [_column(field.name, array, table) for field, array in zip(batch.schema, batch.columns, strict=True)]
     fields = [pa.field(name, column.type) for name, column in zip(batch.schema.names, columns, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
 def landing_schema(schema: pa.Schema, *, table: str) -> pa.Schema:
-    """What rows of this schema land as. TypeUnlandable names the column that lands as nothing."""
+    """Return the schema in which rows of this one land. Raises TypeUnlandable with the column."""
     return to_landing(pa.RecordBatch.from_pylist([], schema=schema), table=table).schema
 
 
 def landing_type(kind: pa.DataType) -> pa.DataType:
-    """What a column of this type lands as; ValueError with the reason where there is no such type."""
+    """Return the type in which a column of this one lands. Raises ValueError with the reason if there is none."""
     if nesting(kind) > MAX_NESTING:
         raise ValueError(f"it is nested more than {MAX_NESTING} levels deep")
     if why_not(kind) is None:
@@ -65,9 +65,9 @@ def _column(name: str, array: pa.Array, table: str) -> pa.Array:
             return array
         if types.is_run_end_encoded(array.type):
             array = pc.run_end_decode(array)
-        return array.cast(target)  # a safe cast: what does not fit is an error, never another value
+        return array.cast(target)  # a safe cast: a value that does not fit is an error
     except pa.ArrowException as cause:
-        # Arrow's own text would quote the value.
+        # Arrow's message would quote the value.
         reason = f"its values do not all fit {target}"
         raise TypeUnlandable(table=table, column=name, reason=reason) from cause
     except ValueError as cause:

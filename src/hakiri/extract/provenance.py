@@ -1,4 +1,4 @@
-"""Every row that lands says which run and which chunk brought it, when, and what it holds."""
+"""Adds the provenance columns: the run, the chunk, the time, and the hash of each row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INSTANT = pa.timestamp("us", tz="UTC")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where the rows of one attempt come from. One instant for all of them, so that an attempt is one ingestion."""
+    """The origin of the rows of one attempt. All of them have the same ingestion time."""
 
     pipeline: str
     run: str
@@ -27,9 +27,9 @@ class Provenance:
 
 
 def with_provenance(batch: pa.RecordBatch, provenance: Provenance, *, table: str) -> pa.RecordBatch:
-    """The rows with the four columns of `model.staged.PROVENANCE` after their own.
+    """Append the four columns of `model.staged.PROVENANCE` to the rows.
 
-    ColumnReserved when the rows have a column of such a name, TypeUnlandable when no table can have one of their names.
+    Raises ColumnReserved if the rows have a column of that name, TypeUnlandable if a column name is not allowed.
     """
     for field in batch.schema:
         if reason := why_unnameable([field]):

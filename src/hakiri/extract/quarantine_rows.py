@@ -1,4 +1,4 @@
-"""A row that does not land is written down whole, as JSON that any engine can read, beside why it did not."""
+"""Builds quarantine rows: the rejected row as JSON, and the reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REMARK = "remark"
 def rows_aside(
     rows: pa.RecordBatch, *, rule_id: str, reason: str, column: str, is_kept: bool, key: Sequence[str] = ()
 ) -> pa.RecordBatch:
-    """Rows that broke a rule, in the form of `model.quarantined`."""
+    """Convert rows that broke a rule to the form of `model.quarantine_row`."""
     count = rows.num_rows
     listed = rows.to_pylist()
     return _aside(
@@ -37,7 +37,7 @@ def rows_aside(
 
 
 def faults_aside(faults: pa.RecordBatch) -> pa.RecordBatch:
-    """What a connector could not read, in the same form: rows that are nowhere else, and remarks on rows that are."""
+    """Convert a connector's faults to the same form: unreadable rows, and remarks on rows that were read."""
     is_kept = kind_of(faults) is BatchKind.REMARKS
     count = faults.num_rows
     return _aside(
@@ -53,7 +53,7 @@ def faults_aside(faults: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def stamped(rows: pa.RecordBatch, provenance: Provenance, *, table: str) -> pa.RecordBatch:
-    """Quarantined rows with the pipeline, and with the run, node and time of the attempt that set them aside."""
+    """Add the pipeline, and the run, node and time of the attempt, to quarantined rows."""
     told = {
         "origin": pc.fill_null(rows.column("origin"), table),
         "pipeline_id": pa.repeat(pa.scalar(provenance.pipeline), rows.num_rows),
@@ -65,12 +65,12 @@ def stamped(rows: pa.RecordBatch, provenance: Provenance, *, table: str) -> pa.R
 
 
 def row_json(row: dict[str, Any]) -> str:
-    """The row as one JSON object: exact numbers and times as text, binary in hexadecimal, NaN by its name."""
+    """Write the row as a JSON object: exact numbers and times as text, binary in hexadecimal, NaN by name."""
     return json.dumps({name: plain(value) for name, value in row.items()}, ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it."""
+    """Convert a value to one that JSON can represent."""
     match value:
         case None | bool() | int():
             return value

@@ -1,4 +1,4 @@
-"""Where a chunk's rows go is somebody else's business: extract knows these two verbs of it."""
+"""The sink port: where extraction delivers a chunk's rows."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pyarrow as pa
 
 
 class Sink(Protocol):
-    """Takes the rows of one attempt, in order. A batch that was accepted is not handed over again."""
+    """Takes the rows of one attempt, in order. An accepted batch is not delivered again."""
 
     def accept(self, kept: pa.RecordBatch) -> None:
         """Take rows that will land, provenance columns included."""
         ...
 
     def accept_quarantined(self, rows: pa.RecordBatch) -> None:
-        """Take rows that were set aside, in the form of `model.quarantined`."""
+        """Take rows that were set aside, in the form of `model.quarantine_row`."""
         ...
 
 
 class Heeding:
-    """A sink that has a look around before each batch; what the look raises ends the chunk."""
+    """A sink that calls `look` before each batch; an error raised by it ends the chunk."""
 
     def __init__(self, sink: Sink, look: Callable[[], None]) -> None:
         self._sink = sink

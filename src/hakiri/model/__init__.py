@@ -1,1 +1,1 @@
-"""The nouns that two rooms share."""
+"""Types shared by several packages."""

@@ -1,4 +1,4 @@
-"""The types that a person lets come to a column are kept as one text, and told as they are kept."""
+"""Reads and writes the list of types that a user has accepted for a column."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _OR = " | "
 
 
 def accepted_types(text: str | None) -> tuple[str, ...]:
-    """The types, in the order in which they were accepted."""
+    """Return the types, in the order in which they were accepted."""
     return tuple(text.split(_OR)) if text else ()
 
 
 def accepted_text(types: Iterable[str]) -> str:
-    """The text for these types, each once."""
+    """Write the types as text, without duplicates."""
     return _OR.join(dict.fromkeys(types))

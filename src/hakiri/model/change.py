@@ -1,29 +1,29 @@
-"""A change tells what became of one row at its source, in the same words from whoever reads it to the table."""
+"""Names of the columns and operations of changes, from the feed to the mirrored table."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 OP_COLUMN = "_hakiri_op"
-"""What a staged change does; no table of rows has it."""
+"""The operation of a staged change; not part of landed tables."""
 UNAVAILABLE_COLUMN = "_hakiri_unavailable"
-"""The columns whose values a staged change does not bring, though the row has them; no table of rows has it."""
+"""The columns whose values a staged change does not contain, although the row has them; not part of landed tables."""
 CHANGE = (OP_COLUMN, UNAVAILABLE_COLUMN)
-"""What a staged change has beyond its row."""
+"""The columns of a staged change besides those of its row."""
 DELETED_COLUMN = "_hakiri_deleted"
 VALID_FROM_COLUMN = "_hakiri_valid_from"
 VALID_TO_COLUMN = "_hakiri_valid_to"
 CURRENT_COLUMN = "_hakiri_is_current"
 KEPT_COLUMN = "_hakiri_kept"
-"""Of each column that a version did not bring: the sequence of the version whose value it keeps, if one is known."""
+"""For each column missing from a version: the sequence of the version whose value it keeps, if known."""
 HISTORY = (VALID_FROM_COLUMN, VALID_TO_COLUMN, CURRENT_COLUMN)
 MIRRORED = (DELETED_COLUMN, *HISTORY)
-"""What a mirror adds to the rows of its source."""
+"""The columns that a mirror adds to the rows of its source."""
 
 
 class Op(StrEnum):
-    """What a change does. The words sort by how far they reach, so that a file's least one is told by its footer."""
+    """The operation of a change. The values sort by scope, so the statistics of a file show its widest operation."""
 
-    CLEAR = "clear"  # every row up to its sequence is gone
+    CLEAR = "clear"  # removes every row up to its sequence
     DELETE = "delete"
     UPSERT = "upsert"

@@ -1,4 +1,4 @@
-"""A chunk is the unit of dispatch, resumption and parallelism, and every room speaks of it in these words."""
+"""Chunks, the units of dispatch, resumption and parallelism: their keys, windows, leases, seals and states."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from enum import StrEnum
 from hakiri.model.errors import WindowMismatch
 
 Bound = int | str
-"""An edge of a window: a number, or text that sorts as its values do (ISO 8601 for instants)."""
+"""A bound of a window: a number, or text that sorts like its values (ISO 8601 for instants)."""
 
 
 GONE = "gone"
-"""The cursor of a seal whose chunk found nothing of what was planned."""
+"""The cursor of a seal whose chunk no longer existed at the source."""
 REPLACED = "replaced"
-"""The same where something else was in its place: another version of a file."""
+"""The cursor of a seal whose chunk was replaced at the source: another version of a file."""
 
 
 class ChunkStatus(StrEnum):
-    """Where a chunk stands. The moves between them are in `model.moves`."""
+    """The status of a chunk. `model.transitions` defines the allowed changes."""
 
     PENDING = "pending"
     RUNNING = "running"
     WAITING = "waiting"  # an attempt ended without a result; another may start after `not_before`
     DONE = "done"
     FAILED = "failed"
-    SUPERSEDED = "superseded"  # a rewind put a new generation in its place
+    SUPERSEDED = "superseded"  # a rewind replaced it by a new generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of cursor values, closed below and open above; None is no edge."""
+    """A range of cursor values, including the lower bound and excluding the upper one; None is unbounded."""
 
     lower: Bound | None = None
     upper: Bound | None = None
 
     def overlaps(self, other: Window) -> bool:
-        """Whether some cursor value lies in both."""
+        """Return whether some cursor value is in both."""
         return _before(self.lower, other.upper) and _before(other.lower, self.upper)
 
     def under(self, edge: Bound | None) -> Window | None:
-        """What of it lies below an edge; None where nothing does."""
+        """Return the part below a bound; None if there is none."""
         is_under = edge is None or (self.upper is not None and _before(self.upper, edge))
         rest = self if is_under else Window(self.lower, edge)
         return rest if _before(rest.lower, rest.upper) else None
@@ -67,7 +67,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What is to be read: fixed when it is planned, never changed after."""
+    """A part of a table to read. It never changes once it is planned."""
 
     key: ChunkKey
     ordinal: int  # the order of dispatch within its pipeline
@@ -77,7 +77,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to work on one chunk and to record the result, for as long as the fence is the chunk's own (G2)."""
+    """The right to work on one chunk and to record its result, while the fence is the current one (G2)."""
 
     chunk: Chunk
     attempt: int
@@ -88,7 +88,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What a finished attempt left behind: complete and fingerprinted before the catalog hears of it (G3)."""
+    """The result of a finished attempt, complete and fingerprinted before the catalog records it (G3)."""
 
     path: str
     rows: int
@@ -98,21 +98,21 @@ class Seal:
 
     @property
     def is_gone(self) -> bool:
-        """Whether what the chunk was to read was no longer there, so that it stands for nothing read."""
+        """Return whether the chunk's part of the source no longer existed, so that nothing was read."""
         return self.cursor in (GONE, REPLACED)
 
     @property
     def is_replaced(self) -> bool:
-        """Whether something else was in its place."""
+        """Return whether the chunk's part of the source was replaced."""
         return self.cursor == REPLACED
 
 
 class FailureKind(StrEnum):
-    """What a failed attempt means for the chunk."""
+    """The effect of a failed attempt on the chunk."""
 
     RETRYABLE = "retryable"
     PERMANENT = "permanent"
-    RELEASED = "released"  # the worker gave the chunk back unharmed: no attempt is counted against it
+    RELEASED = "released"  # the worker returned the chunk: not counted as a failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class ChunkState:
     seal: Seal | None
 
     def lease(self) -> Lease | None:
-        """The lease a running chunk is held by, so that whoever knows its holder dead may end it."""
+        """Return the lease of a running chunk, so that it can be ended if its holder is dead."""
         if self.status is not ChunkStatus.RUNNING or self.leased_until is None:
             return None
         return Lease(self.chunk, self.attempt, self.fence, self.holder, self.leased_until)
@@ -150,7 +150,7 @@ class ChunkState:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a pipeline is. Superseded chunks are not counted: a newer generation stands for them."""
+    """The progress of a pipeline. Superseded chunks are not counted, because a newer generation replaces them."""
 
     pipeline: str
     pending: int = 0

@@ -1,4 +1,4 @@
-"""Time is read and waited for in one place, so tests and retries own it (G8)."""
+"""The clock port: all code reads the time and waits through it, so that tests can control both (G8)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What time it is, and how to wait."""
+    """Reads the time, and waits."""
 
     def now(self) -> datetime:
-        """The current instant, with time zone UTC."""
+        """Return the current instant, in UTC."""
         ...
 
     def steady(self) -> float:
-        """Seconds that have passed since some moment; nobody sets them forward or back."""
+        """Return the seconds of a monotonic clock."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Return after this long. Called by the retry loop and the scheduler alone."""
+        """Wait. Only the retry loop and the scheduler call this."""
         ...
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """The clock of this machine."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)

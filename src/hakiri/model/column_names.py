@@ -1,4 +1,4 @@
-"""Which names a column, or a member of one, can have in every table."""
+"""Checks names of columns and of their members."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ RESERVED = frozenset({*PROVENANCE, *CHANGE, KEPT_COLUMN, *MIRRORED})
 
 
 def why_no_name(name: str) -> str | None:
-    """Give the reason why no table can have a column of this name; None when one can."""
+    """Return why no table can have a column of this name; None if it is allowed."""
     if not name:
         return "is empty"
     return "has a NUL in it" if "\0" in name else None
 
 
 def is_reserved(name: str) -> bool:
-    """Tell whether Hakiri has a column of this name, in any spelling."""
+    """Return whether Hakiri uses this column name, ignoring case."""
     return name.casefold() in RESERVED
 
 
 def why_unnameable(fields: Iterable[pa.Field]) -> str | None:
-    """Give the reason why no table can have these columns, or members of them, by their names; None when one can."""
+    """Return why no table can have columns or members of these names; None if they are allowed."""
     for field in fields:
         if reason := why_no_name(field.name):
             return f"the name `{printed(field.name)}` {reason}"
@@ -38,7 +38,7 @@ def why_unnameable(fields: Iterable[pa.Field]) -> str | None:
 
 
 def two_spellings(fields: Iterable[pa.Field]) -> tuple[str, str] | None:
-    """Find two names of one table, or of one struct in it, that differ in case alone: to Delta they are the same."""
+    """Find two names in one table or struct that differ only in case, because Delta ignores case."""
     seen: dict[str, str] = {}
     for field in fields:
         if (other := seen.setdefault(field.name.lower(), field.name)) != field.name:
@@ -49,12 +49,12 @@ def two_spellings(fields: Iterable[pa.Field]) -> tuple[str, str] | None:
 
 
 def printed(name: str) -> str:
-    """Write a name so that it can be shown, its NUL as `\\0`."""
+    """Make a name printable, with NUL as `\\0`."""
     return name.replace("\0", "\\0")
 
 
 def members(kind: pa.DataType) -> list[pa.Field]:
-    """List the fields of the struct that a type is, or that its values or items are."""
+    """Return the fields of a struct, or of the struct inside a list or a map."""
     from pyarrow import types
 
     if types.is_map(kind):

@@ -1,4 +1,4 @@
-"""What can be known of a connector without its driver and without its source."""
+"""Facts about a connector that need neither its driver nor its source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _no_problems(_config: Mapping[str, Any]) -> tuple[BadConfig, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorFacts:
-    """How a connector walks its source, and what it finds wrong with a config."""
+    """A connector's cursor kind, and its check of a config."""
 
     cursor_kind: CursorKind | None = None
     problems: Callable[[Mapping[str, Any]], tuple[BadConfig, ...]] = _no_problems

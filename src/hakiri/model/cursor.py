@@ -1,7 +1,7 @@
-"""What a cursor value is, is said here: a finite value of the type that its source describes, kept with its column.
+"""Cursor values: finite values of the type that the source describes, stored with their column.
 
-Source, planner and tables have one order of such values. A column whose values sort in another way at the source than
-they do once they have landed is no cursor (`TableSchema.unordered`).
+Source, planner and tables sort them in the same order. A column that sorts differently at the source than in the
+landed table cannot be a cursor (`TableSchema.unordered`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from uuid import UUID
 from hakiri.model.key import KeyValue, from_plain, to_plain
 
 EXACT_REAL = 1 << 53
-"""From here on a double skips whole numbers, and whatever comes next may be equal to it: no place for a cursor."""
+"""From here on, doubles skip whole numbers, so distinct values may become equal: not usable as a cursor."""
 
 
 class CursorType(Enum):
-    """What kind of line a cursor's values lie on."""
+    """The kinds of cursor values. Values of one kind can be compared."""
 
     INSTANT = auto()
     LOCAL_TIME = auto()
@@ -35,7 +35,7 @@ class CursorType(Enum):
 
     @classmethod
     def of(cls, column_type: str) -> CursorType:
-        """The line that the values of a column of this Spark SQL type lie on."""
+        """Return the kind for a column of this Spark SQL type."""
         return _TYPES.get(column_type.partition("(")[0], cls.OTHER)
 
     @property
@@ -47,7 +47,7 @@ class CursorType(Enum):
         return self in {CursorType.WHOLE, CursorType.DECIMAL, CursorType.REAL}
 
     def holds(self, value: KeyValue) -> bool:
-        """Whether the value lies on this line; any number lies on that of another."""
+        """Return whether the value is of this kind; all numbers are interchangeable."""
         if self.is_number:
             return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
         if self in {CursorType.INSTANT, CursorType.LOCAL_TIME}:
@@ -57,12 +57,12 @@ class CursorType(Enum):
         return isinstance(value, _PLAIN.get(self, object))
 
     def is_like(self, other: CursorType) -> bool:
-        """Whether a value of the other line has its place on this one."""
+        """Return whether values of the other kind can be compared with those of this one."""
         return self is other or (self.is_number and other.is_number)
 
 
 def is_ahead(value: KeyValue | None, now: datetime) -> bool:
-    """Whether the value is a time that is still to come, whatever the time zone of one that names none."""
+    """Return whether the value is a time in the future; one without a time zone must be so in every zone."""
     if isinstance(value, datetime):
         return value > now if value.tzinfo else value.replace(tzinfo=UTC) > now + _ANY_ZONE
     return isinstance(value, date) and value > (now + _ANY_ZONE).date()
@@ -80,14 +80,14 @@ _TYPES = {
     "binary": CursorType.BYTES,
 }
 _PLAIN: dict[CursorType, tuple[type, ...]] = {
-    CursorType.TEXT: (str, UUID),  # a UUID lands as a text of the same order
+    CursorType.TEXT: (str, UUID),  # a UUID lands as text that sorts in the same order
     CursorType.BYTES: (bytes,),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CursorColumn:
-    """The column that tells what is new, with its Spark SQL type when it was read."""
+    """The cursor column, with its Spark SQL type when it was read."""
 
     name: str
     type: str
@@ -95,34 +95,34 @@ class CursorColumn:
 
 @dataclass(frozen=True, slots=True)
 class StoredCursor:
-    """Where the reading of a table has come to, as the catalog keeps it."""
+    """The position of a table's reads, as the catalog stores it."""
 
     value: KeyValue
     column: CursorColumn | None = None
-    """None for the token of a page, and for what releases before this one have stored."""
+    """None for page tokens, and for cursors stored by earlier releases."""
 
 
 def is_of_type(stored: StoredCursor, column_type: str) -> bool:
-    """Whether a column of this Spark SQL type can be read from the cursor on: it has the order it had before."""
+    """Return whether reads can continue from the cursor in a column of this Spark SQL type, which sorts the same."""
     now = CursorType.of(column_type)
     return now.holds(stored.value) and (stored.column is None or now.is_like(CursorType.of(stored.column.type)))
 
 
 def is_beyond(one: StoredCursor, other: StoredCursor) -> bool:
-    """Whether one cursor lies farther on than another of the same column; false where they have no order."""
+    """Return whether one cursor is beyond another of the same column; False if they cannot be compared."""
     try:
         return one.column == other.column and bool(one.value > other.value)  # type: ignore[operator]
-    except TypeError:  # of two kinds, which is told elsewhere
+    except TypeError:  # different kinds, which is reported elsewhere
         return False
 
 
 def shown(value: KeyValue) -> str:
-    """The value as a person reads it."""
+    """Format a value for people."""
     return to_plain(value)[1]
 
 
 def to_text(stored: StoredCursor) -> str:
-    """The cursor as text, always the same for the same cursor."""
+    """Write the cursor as text; deterministic."""
     value: Any = to_plain(stored.value)
     if stored.column is not None:
         value = {"column": stored.column.name, "type": stored.column.type, "value": value}
@@ -130,7 +130,7 @@ def to_text(stored: StoredCursor) -> str:
 
 
 def from_text(text: str) -> StoredCursor:
-    """The cursor that `to_text` wrote; ValueError for anything else."""
+    """Parse what `to_text` wrote. Raises ValueError for anything else."""
     match json.loads(text):
         case {"column": str(name), "type": str(kind), "value": value}:
             return StoredCursor(from_plain(value), CursorColumn(name, kind))

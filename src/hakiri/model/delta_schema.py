@@ -1,7 +1,7 @@
-"""A schema of holdable types is written as Delta writes its own, and read back as the same schema.
+"""Converts Arrow schemas to the JSON of Delta schemas and back.
 
-The Arrow schema that comes back is in normal form: every field nullable, no metadata, list members named `element`.
-Two schemas that a Delta table cannot tell apart have the same normal form.
+The result in Arrow is in normal form: every field nullable, no metadata, list members named `element`. Two schemas
+that are the same for a Delta table have the same normal form.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from hakiri.model.delta_types import children
 
 
 def to_delta(schema: pa.Schema) -> dict[str, Any]:
-    """The schema as the `schemaString` of a Delta log has it. KeyError for a type that no Delta table can hold."""
+    """Convert to the `schemaString` of a Delta log. Raises KeyError for a type that Delta does not have."""
     return _struct_to_delta(list(schema))
 
 
 def from_delta(plain: Any) -> pa.Schema:
-    """The schema that `to_delta` wrote, in normal form; ValueError for anything else."""
+    """Convert what `to_delta` wrote to a schema in normal form. Raises ValueError for anything else."""
     kind = _from_delta(plain)
     if not types.is_struct(kind):
         raise ValueError("a schema is a struct")
@@ -29,7 +29,7 @@ def from_delta(plain: Any) -> pa.Schema:
 
 
 def normal(schema: pa.Schema) -> pa.Schema:
-    """The schema in normal form. KeyError for a type that no Delta table can hold."""
+    """Return the schema in normal form. Raises KeyError for a type that Delta does not have."""
     return from_delta(to_delta(schema))
 
 

@@ -1,4 +1,4 @@
-"""Which Arrow types a Delta table can hold is one table, so what extract prepares is what stage accepts."""
+"""The Arrow types that a Delta table can store. Used by extract to convert rows, and by stage to check them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pyarrow import types
 
 MAX_PRECISION = 38
 MAX_NESTING = 25
-"""Structs, lists and maps within each other. Arrow reads back some 30 levels of maps, delta-rs some 40 of structs."""
+"""The deepest nesting of structs, lists and maps. Arrow reads about 30 levels of maps, delta-rs 40 of structs."""
 
 
 def nesting(kind: pa.DataType) -> int:
-    """How many structs, lists and maps are within each other, the type itself included."""
+    """Return the depth of nested structs, lists and maps, including the type itself."""
     return 1 + max((nesting(part.type) for part in _parts(kind)), default=0) if types.is_nested(kind) else 0
 
 
 def why_not(kind: pa.DataType) -> str | None:
-    """Why a Delta table cannot hold the type; None when it can."""
+    """Return why Delta cannot store the type; None if it can."""
     if kind in _SCALARS:
         return None
     if types.is_decimal128(kind):
@@ -29,7 +29,7 @@ def why_not(kind: pa.DataType) -> str | None:
 
 
 def children(kind: pa.DataType) -> Iterator[pa.Field]:
-    """The fields that a list, a struct or a map is made of."""
+    """Yield the fields of a list, a struct or a map."""
     return (kind.field(index) for index in range(kind.num_fields))
 
 

@@ -1,4 +1,4 @@
-"""That a disk is full is one fact, whichever library ran into it."""
+"""Recognizes a full disk in the errors of all libraries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ FULL = "the disk is full"
 
 
 def is_full(failure: BaseException) -> bool:
-    """Whether something could not be written for want of room. Told by text: few libraries pass the number on."""
+    """Return whether a write failed because the disk is full. Matches the text: few libraries give an errno."""
     said = str(failure)
     return any(mark in said for mark in _MARKS)
 

@@ -1,4 +1,4 @@
-"""The address of a PostgreSQL database, in its parts: what logs in, what may be shown, and what is concealed."""
+"""Addresses of PostgreSQL databases: parsing, encoding, and a form without secrets for messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEMES = ("postgresql://", "postgres://")
 DEFAULT_PORT = "5432"
 
 _SECRETS = ("password", "sslpassword", "oauth_client_secret")
-# A raw `@` behind the host is a piece of a password more often than a value of any other option.
+# An unencoded `@` after the host is more likely part of a password than of any option's value.
 _MAY_HOLD_AT = frozenset({"user", "password", "application_name", "options"})
 _URL = re.compile(r"(?P<authority>[^/?]*)(?:/(?P<database>[^?]*))?(?:\?(?P<options>.*))?", re.DOTALL)
 _HOST = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
@@ -25,15 +25,15 @@ _AMBIGUOUS = "in a password, `@`, `/`, `?` and `%` are written as %40, %2F, %3F 
 
 @dataclass(frozen=True, slots=True)
 class Dsn:
-    """The options that libpq connects with."""
+    """The connection options for libpq."""
 
     options: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `postgresql://user@host/database?option=value` or `host=... user=...`, and mask its secrets from now on.
+        """Parse `postgresql://user@host/database?option=value` or `host=... user=...`, and register its secrets.
 
-        Raises ValueError, without any part of the address in it.
+        Registered secrets are masked in all output. Raises ValueError, which contains no part of the address.
         """
         scheme = next((one for one in SCHEMES if text.startswith(one)), None)
         options = _from_url(text[len(scheme) :]) if scheme else _from_pairs(text)
@@ -48,11 +48,11 @@ class Dsn:
         return self
 
     def with_options(self, options: Mapping[str, str]) -> Self:
-        """The address with these options where it does not have them itself."""
+        """Return the address with these options as defaults."""
         return replace(self, options={**options, **self.options}).concealed()
 
     def uri(self) -> str:
-        """The address as a driver takes it, every part encoded."""
+        """Return the address for a driver, every part encoded."""
         pairs = (f"{name}={quote(value, safe='')}" for name, value in self.options.items())
         return f"{SCHEMES[0]}?{'&'.join(pairs)}"
 
@@ -108,7 +108,7 @@ def _options(query: str, *, may_hold_at: bool) -> Iterator[tuple[str, str]]:
 
 
 def _decoded(text: str) -> str:
-    """The part in clear; a `%` that begins no escape stands for itself."""
+    """Decode a part; a `%` that begins no escape is kept."""
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:

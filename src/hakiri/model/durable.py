@@ -1,4 +1,4 @@
-"""What is on the disk is known to be, files and the folders that name them alike."""
+"""Syncs files and folders to disk, so that they survive a power failure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _NO_FOLDERS = (errno.EBADF, errno.EINVAL, errno.ENOTSUP)
 
 
 def sync(path: Path) -> None:
-    """Return when the file's content, or the folder's list of names, survives a power cut. A repeat is harmless.
+    """Sync a file's content, or a folder's entries, to disk. A repeat is harmless.
 
-    A mounted store that cannot sync folders keeps no list of names apart from its files.
+    Mounted stores that cannot sync folders have no entries apart from their files.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -28,10 +28,10 @@ def sync(path: Path) -> None:
 
 
 def sync_above(path: Path) -> None:
-    """Return when every name on the way to the path survives a power cut. A repeat is harmless.
+    """Sync all folders above the path. A repeat is harmless.
 
-    All of them are synced, because any folder may have been made a moment ago by a process that has synced nothing
-    yet. One that this process may not write to is not ours: no name in it is new.
+    All of them, because another process may just have created any of them without syncing it. Folders that this
+    process may not write to are skipped: their entries are not new.
     """
     for folder in path.absolute().parents:
         if not os.access(folder, os.W_OK | os.R_OK):
@@ -40,10 +40,10 @@ def sync_above(path: Path) -> None:
 
 
 def sync_log(table: Path, versions: range, *, named: set[Path] | None = None) -> None:
-    """Return when these versions of a Delta table, and the files they added, survive a power cut. A repeat is harmless.
+    """Sync these versions of a Delta table and the files they added to disk. A repeat is harmless.
 
-    The folders follow what they name, up to the one that names the table. `named` are folders whose names are known to
-    be on the disk; those that come to be are added. What a version was tidied away behind is passed over.
+    Folders are synced after their contents, up to the one that contains the table. `named` are folders whose entries
+    are known to be on disk; new ones are added to it. Versions that were removed by a cleanup are skipped.
     """
     named = set() if named is None else named
     log = table / "_delta_log"
@@ -52,7 +52,7 @@ def sync_log(table: Path, versions: range, *, named: set[Path] | None = None) ->
     checkpoints = [path for commit in commits if (path := commit.with_suffix(".checkpoint.parquet")).exists()]
     hints = [log / "_last_checkpoint"] if checkpoints else []
     for file in [*added, *commits, *(commit.with_suffix(".crc") for commit in commits), *checkpoints, *hints]:
-        # Spark keeps a checksum beside each of its files, and does not read a file whose checksum is torn.
+        # Spark stores a checksum beside each of its files, and does not read a file if its checksum is damaged.
         for path in (file, file.with_name(f".{file.name}.crc")):
             with suppress(FileNotFoundError):
                 sync(path)

@@ -1,4 +1,4 @@
-"""What installed packages offer under a group of entry points is found by name, also where two offer one name."""
+"""Finds entry points of installed packages by name, including duplicates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 
 def installed_entry_points(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Every entry point of the group, by name. Nothing is loaded."""
+    """Return every entry point of the group, by name, without loading it."""
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for entry in entry_points(group=group):
         found[entry.name] = (*found.get(entry.name, ()), entry)

@@ -1,4 +1,4 @@
-"""What a process leaves with says what its caller should do."""
+"""Exit codes of the command line and of job tasks."""
 
 from __future__ import annotations
 

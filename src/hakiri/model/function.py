@@ -1,4 +1,4 @@
-"""What can be known of the functions that hooks may call, before any is called."""
+"""Types for the functions that hooks may call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 ArgumentProblems = Callable[[Mapping[str, Any]], tuple[str, ...]]
-"""What is wrong with a function's arguments, each in one line."""
+"""Returns what is wrong with a function's arguments, one line each."""
 
 Functions = Mapping[str, ArgumentProblems]
 """The registered functions, by name."""

@@ -1,4 +1,4 @@
-"""What a hook is told of the landing it stands beside."""
+"""The facts that a hook gets about its landing."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class HookCall:
     name: str
     """The table's name in the lakehouse."""
     hook: str
-    """Where the manifest has it: `post_hook[0]`."""
+    """Its place in the manifest: `post_hook[0]`."""
     number: int
-    """The landing's."""
+    """Of the landing."""
     version: int | None = None
     """The Delta version that the landing became; None before it is written."""
 
     build: str | None = None
-    """Where the rows are that will take the table's place, a path or a name; None where there is no such place."""
+    """The path or name of the build that will replace the table's rows; None if there is none."""
 
     @property
     def key(self) -> str:
-        """The same for every try at this call, and for no other call."""
+        """Return an id of the call, the same for every retry."""
         return f"{self.project}/{self.table.pipeline}/{self.table.table}/{self.number}/{self.hook}"

@@ -1,4 +1,4 @@
-"""A key or cursor value is a plain Python value that survives a trip through JSON text exactly."""
+"""Converts key and cursor values to JSON and back without loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Key = tuple[KeyValue, ...]
 
 
 def to_plain(value: KeyValue) -> list[str]:
-    """The value as `[kind, text]`, always the same for the same value; no exact number passes through a float."""
+    """Convert a value to `[kind, text]`; deterministic, and exact numbers never pass through a float."""
     for kind, (holds, write, _) in _KINDS.items():
         if holds(value):
             return [kind, write(value)]
@@ -22,7 +22,7 @@ def to_plain(value: KeyValue) -> list[str]:
 
 
 def from_plain(plain: Any) -> KeyValue:
-    """The value that `to_plain` wrote; ValueError for anything else."""
+    """Convert what `to_plain` wrote back to a value. Raises ValueError for anything else."""
     match plain:
         case [str(kind), str(text)] if kind in _KINDS:
             return _read(_KINDS[kind][2], text)
@@ -42,7 +42,7 @@ def _is(kind: type) -> Callable[[Any], bool]:
 
 
 def _is_finite(value: Any) -> bool:
-    # NaN is not even equal to itself, so it can be no bound.
+    # NaN is not equal to itself, so it cannot be a bound.
     return type(value) is float and value == value
 
 

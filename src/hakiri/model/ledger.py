@@ -1,4 +1,4 @@
-"""What the catalog keeps beside the chunks: runs, phases, landings, cursors, schemas, snapshots, lineage, epochs."""
+"""Catalog records other than chunks: pipelines, landings, cursors, schemas, snapshots, lineage, runs, epochs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A registered pipeline and the limits every worker keeps to."""
+    """A registered pipeline and its limits."""
 
     pipeline: str
     parallelism: int = 1
@@ -28,7 +28,7 @@ class Pipeline:
 
 
 class LandingStatus(StrEnum):
-    """How far a landing came."""
+    """The status of a landing."""
 
     RESERVED = "reserved"
     LANDED = "landed"
@@ -37,7 +37,7 @@ class LandingStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """One commit of one table: numbered before it is written, so that a replay is known for one (G4)."""
+    """One commit of one table, numbered before it is written so that a replay is recognized (G4)."""
 
     table: TableKey
     number: int
@@ -53,7 +53,7 @@ class Landing:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a table has been read, as its connector writes it, and the landing that brought it there (G5)."""
+    """The position up to which a table has been read, and the landing that set it (G5)."""
 
     table: TableKey
     value: str
@@ -63,7 +63,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class SchemaVersion:
-    """One step of a table's schema history; versions are 1, 2, 3 without a gap."""
+    """One version of a table's schema history, numbered 1, 2, 3 without gaps."""
 
     table: TableKey
     version: int
@@ -73,7 +73,7 @@ class SchemaVersion:
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """A file a snapshot rests on, known by size and content."""
+    """A file that a snapshot refers to, with its size and digest."""
 
     path: str
     size: int
@@ -82,7 +82,7 @@ class Sidecar:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state of a table that readers may use, with every file it names durable."""
+    """A state of a table that readers may use; all files it refers to are durable."""
 
     table: TableKey
     landing: int
@@ -94,7 +94,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, order=True)
 class LineageEdge:
-    """Where a record came from, and why. Never changed, never removed."""
+    """The origin of a record. Never changed or removed."""
 
     run: str
     record: str
@@ -104,7 +104,7 @@ class LineageEdge:
 
 
 class RunStatus(StrEnum):
-    """How a run ended, or that it has not."""
+    """The status of a run."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -128,7 +128,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, order=True)
 class EpochScope:
-    """Whose tokens an epoch revokes."""
+    """The scope of tokens that an epoch revokes."""
 
     project: str
     tenant: str = ""

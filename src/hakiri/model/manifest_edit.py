@@ -1,4 +1,4 @@
-"""What an edit of a manifest did."""
+"""The result of editing manifests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ManifestEdit:
-    """What was done: the files written and removed, and what a person should know about it."""
+    """The files that an edit wrote and removed, and remarks for the user."""
 
     pipeline: str
     written: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Read what a PostgreSQL server, libpq or a driver reports: what kind of failure it is, and the server's own words."""
+"""Classifies errors of PostgreSQL servers, libpq and drivers, and extracts the server's message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_WORDS = 300
 
 
 class PostgresFailure(Enum):
-    """Failures that any client of a server meets, whatever it asked for."""
+    """Failures that do not depend on the statement."""
 
     REFUSED = auto()  # the login, the database, or a right that is missing
     TOO_SLOW = auto()  # a time-out of the server or of the connection
@@ -17,12 +17,12 @@ class PostgresFailure(Enum):
 
 
 def failure_of(state: str | None, text: str) -> PostgresFailure | None:
-    """Classify by the SQLSTATE where there is one, otherwise by the text; None for every other kind of failure."""
+    """Classify by the SQLSTATE if there is one, otherwise by the text; None for any other kind of failure."""
     return _by_state(state) if state else _by_text(text)
 
 
 def server_words(text: str) -> str:
-    """Return what the server says, or libpq or the driver where no server did, in one line."""
+    """Return the message of the server, or else of libpq or the driver, in one line."""
     if found := _PRIMARY.search(text):
         return found[1].strip()[:MAX_WORDS]
     said = _ERRNO.sub("", _LIBPQ.sub("", _DRIVER.sub("", text)))
@@ -33,14 +33,14 @@ def server_words(text: str) -> str:
 
 
 _PRIMARY = re.compile(r"(?:ERROR|FATAL|PANIC):\s+([^\n]*)")
-# What stands before the cause: the address is shown in our own words.
+# Text before the cause: Hakiri's messages show the address themselves.
 _LIBPQ = re.compile(
     r"connection to server (?:at|on) [^\n]*? failed: |could not connect to server: |connection failed: "
 )
 _DRIVER = re.compile(r"^(?:[A-Z_ ]+: )?(?:\[libpq\])?\s*(?:Failed to connect(?: to server)?:?)?\s*", re.IGNORECASE)
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
-# Drivers pass on no SQLSTATE while they connect, and one of them none while it streams: there the text has to do.
+# Drivers give no SQLSTATE while connecting, and one of them none while streaming, so the text is matched.
 _REFUSED = re.compile(
     r"authentication failed|no pg_hba.conf|(role|database) \"[^\"]*\" does not exist|no password"
     r"|permission denied|is not permitted to log in|too many connections for (role|database)"

@@ -1,4 +1,4 @@
-"""The rows that answer a question, in values that text and JSON can hold without losing a digit."""
+"""Query results, in values that text and JSON can represent exactly."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 Value = bool | int | float | str | list[Any] | dict[str, Any] | None
-"""Decimals, dates, times and bytes are text: JSON has no such numbers, and a float would not be exact."""
+"""Decimals, dates, times and bytes are text, because JSON has no such types and floats are not exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """Named columns, and their rows as they come; they come once."""
+    """Column names, and an iterator over the rows that can be used once."""
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[Value, ...]]

@@ -1,4 +1,4 @@
-"""Where Spark runs, what shows that it does no more, and what of its errors a person reads."""
+"""Kinds of Spark sessions, and how to recognize and shorten their errors."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ MAX_REASON = 300
 
 
 class SessionKind(StrEnum):
-    """Which Spark a session belongs to."""
+    """The kind of a Spark session."""
 
     AUTO = "auto"  # the environment decides
-    LOCAL = "local"  # embedded in this machine, started by this process
+    LOCAL = "local"  # embedded, started by this process
     CONNECT = "connect"  # a Spark Connect server, or a workspace through databricks-connect
-    DATABRICKS = "databricks"  # the session of the runtime this process runs in
+    DATABRICKS = "databricks"  # the session of the Databricks runtime that this process runs in
 
 
 def has_ended(failure: BaseException) -> bool:
-    """Whether a call into Spark failed because its session is no more.
+    """Return whether a call failed because the Spark session has ended.
 
-    Told by name and text, because each client has errors of its own and none of them need be installed.
+    Matches names and texts, because each client has its own errors and may not be installed.
     """
     name, said = type(failure).__name__, str(failure)
     is_cut_off = name == "Py4JNetworkError" or (name == "Py4JError" and "Trace:" not in said)
@@ -43,7 +43,7 @@ _ENDED = (
 
 
 def first_line(failure: BaseException | str) -> str:
-    """The sentence of a foreign error that a person reads: masked, bounded, without Java's class names and stack."""
+    """Return the first line of an error for people: masked, bounded, without Java class names and stack."""
     lines = [line for line in str(failure).splitlines() if line.strip() and not _NO_SENTENCE.match(line)]
     said = _STACK.split(_LOST_TASK.sub("", lines[0]), maxsplit=1)[0] if lines else ""
     return mask(_JAVA_CLASSES.sub("", said).strip() or "it gave no reason")[:MAX_REASON]
@@ -57,9 +57,9 @@ _STACK = re.compile(rf"{_FRAME}|\s*(?:Driver|JVM) stacktrace:")
 
 
 def close_at_exit(session: Any) -> None:
-    """Have the connection of a session over Spark Connect closed before the interpreter ends. A repeat does nothing.
+    """Close the connection of a Spark Connect session when the process exits. A repeat does nothing.
 
-    Later it would wait for a thread that does not run any more, and the process would never end.
+    Later, closing would wait for a thread that has already stopped, and the process would hang.
     """
     if hasattr(session, "is_stopped"):
         _connected.add(session)
@@ -71,5 +71,5 @@ _connected: WeakSet[Any] = WeakSet()
 @atexit.register
 def _close_connections() -> None:
     for session in list(_connected):
-        with suppress(Exception):  # whatever is wrong with it, the process has to end
+        with suppress(Exception):  # the process must end in any case
             session.client.close()

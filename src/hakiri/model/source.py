@@ -1,4 +1,4 @@
-"""What a source declares about how it can be walked, and what a look at it found."""
+"""How a source can be read, and the result of surveying it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hakiri.model.span import Span
 
 
 class CursorKind(StrEnum):
-    """The four shapes of progress through a source; each has its own natural chunk."""
+    """The four ways to progress through a source; each has its natural kind of chunk."""
 
     MONOTONIC = "monotonic"
     OPAQUE_TOKEN = "opaque-token"  # noqa: S105 a page token of the vendor, not a secret
@@ -22,7 +22,7 @@ class CursorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RateBudget:
-    """So many requests in so many seconds."""
+    """A number of requests per number of seconds."""
 
     requests: int
     seconds: float
@@ -30,22 +30,22 @@ class RateBudget:
 
 @dataclass(frozen=True, slots=True)
 class BackfillHint:
-    """What a connector knows about reading its source's history; a manifest may override each of these."""
+    """A connector's defaults for reading its source's history; a manifest may override each of them."""
 
     cursor_kind: CursorKind
     safe_parallelism: int
-    """How many chunks may be read at once without harm to the source."""
+    """How many chunks may be read at once without overloading the source."""
     partition_keys: tuple[str, ...] = ()
-    """What splits the source into streams that know nothing of each other; none is a single stream."""
+    """The columns that split the source into independent streams; empty for a single stream."""
     natural_window: timedelta | None = None
-    """How much time one chunk best covers."""
+    """The best time range of one chunk."""
     rate_budget: RateBudget | None = None
     """How many requests the source tolerates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A span and about how much lies in it; None is not known."""
+    """A span with its approximate size; None if unknown."""
 
     span: Span
     rows: int | None = None
@@ -54,22 +54,22 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """How much there is to read, and where it can be cut.
+    """How much there is to read, and how it can be split.
 
-    The pieces are in order, cover every row once, and are small: a plan joins neighbours to the size it wants.
+    The pieces are in order, cover every row once, and are small: the planner joins adjacent ones.
     """
 
     pieces: tuple[Piece, ...]
     low: KeyValue | None = None
-    """The least value of the cursor, where there is a cursor and a row."""
+    """The least value of the cursor, if there is a cursor and a row."""
     high: KeyValue | None = None
     """The greatest value of the cursor."""
     is_exact: bool = False
-    """Whether the numbers were counted; else they are estimated."""
+    """Whether the numbers are exact; otherwise they are estimates."""
     needs_one_snapshot: bool = False
-    """Whether the pieces make up the table only when all are read under one pin, never across two runs."""
+    """Whether the pieces are consistent only if all are read in one snapshot, never across two runs."""
     standing: str = field(default="", compare=False)
-    """Where the source stood, in its connector's own words: `TableSchema.standing` brings it to the reads."""
+    """The position of the source, in the connector's format; reads get it as `TableSchema.standing`."""
 
     @property
     def rows(self) -> int | None:

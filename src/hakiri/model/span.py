@@ -1,7 +1,7 @@
-"""The part of a table that one chunk reads is a value: it can be stored as text, and read back as the same part.
+"""Spans: the part of a table that one chunk reads, as a value that can be stored as text.
 
-Every range is closed at the bottom and open at the top, so neighbours share a bound and no row. Rows whose key is
-NULL lie in no range at all; exactly one span of a table takes them, by `with_nulls`.
+Every range includes its lower bound and excludes its upper one, so adjacent ranges share a bound but no row. Rows with
+a NULL key are in no range; exactly one span of a table includes them, by `with_nulls`.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ class WholeTable:
 class KeyRange:
     """Rows with `low <= (columns) < high`, compared as the source orders them; None is no bound.
 
-    One column is an integer, time or text range; several are a composite key, compared like words in a dictionary.
+    One column is an integer, time or text range; several are a composite key, compared lexicographically.
     """
 
     columns: tuple[str, ...]
     low: Key | None = None
     high: Key | None = None
     with_nulls: bool = False
-    """Whether the rows in which any of the columns is NULL belong here too."""
+    """Whether rows with a NULL in any of the columns are included."""
 
 
 @dataclass(frozen=True, slots=True)
 class PositionRange:
-    """Rows by where the source keeps them: blocks of a PostgreSQL heap, rowids of SQLite."""
+    """Rows by physical position: blocks of a PostgreSQL heap, rowids of SQLite."""
 
     low: int | None = None
     high: int | None = None
@@ -44,17 +44,17 @@ class PositionRange:
 
 @dataclass(frozen=True, slots=True)
 class OneFile:
-    """The rows of one file, as long as it is the version that was surveyed, or begins with it."""
+    """The rows of one file in the surveyed version; the file may have grown since."""
 
     path: str
     version: str
     tail: str = field(default="", compare=False)
-    """A digest of the last bytes that were surveyed: a file that has only grown still has them. Empty: not known."""
+    """A digest of the last surveyed bytes, to check that the file has only grown. Empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageToken:
-    """What a vendor's token leads to; None is the first page."""
+    """The page for a vendor's token; None is the first page."""
 
     token: str | None = None
 
@@ -64,7 +64,7 @@ Within = WholeTable | KeyRange | PageToken
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The part of one partition: rows whose partition keys have these values, within another span."""
+    """The rows of another span whose partition keys have these values."""
 
     keys: tuple[tuple[str, KeyValue | None], ...]
     within: Within = WholeTable()
@@ -74,12 +74,12 @@ Span = WholeTable | KeyRange | PositionRange | OneFile | PageToken | Partition
 
 
 def to_json(span: Span) -> str:
-    """The span as text, always the same for the same span, whatever process writes it."""
+    """Write the span as text; deterministic."""
     return json.dumps(_to_plain(span), separators=(",", ":"), sort_keys=True)
 
 
 def from_json(text: str) -> Span:
-    """The span that `to_json` wrote; ValueError for any other text."""
+    """Parse what `to_json` wrote. Raises ValueError for any other text."""
     try:
         return _from_plain(json.loads(text))
     except TypeError as cause:
@@ -87,20 +87,20 @@ def from_json(text: str) -> Span:
 
 
 def cut(columns: tuple[str, ...], points: Iterable[Key], *, with_nulls: bool) -> tuple[KeyRange, ...]:
-    """The ranges between the points, in order: together every row, each row once. Repeated points make one cut."""
+    """Return the ranges between the points, in order, covering every row once. Duplicate points count once."""
     bounds: list[Key | None] = [None, *dict.fromkeys(points), None]
     ranges = [KeyRange(columns, low, high) for low, high in pairwise(bounds)]
     return (replace(ranges[0], with_nulls=with_nulls), *ranges[1:])
 
 
 def cut_positions(points: Iterable[int]) -> tuple[PositionRange, ...]:
-    """The ranges between the positions, in order: together every row, each row once."""
+    """Return the ranges between the positions, in order, covering every row once."""
     bounds: list[int | None] = [None, *sorted(set(points)), None]
     return tuple(PositionRange(low, high) for low, high in pairwise(bounds))
 
 
 def join(first: Span, second: Span) -> Span | None:
-    """One span for the rows of two neighbours, or None where they do not meet."""
+    """Join two adjacent spans; None if they are not adjacent."""
     match first, second:
         case KeyRange(), KeyRange() if first.columns == second.columns and _meet(first, second):
             return replace(first, high=second.high, with_nulls=first.with_nulls or second.with_nulls)

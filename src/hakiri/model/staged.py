@@ -1,4 +1,4 @@
-"""What an attempt at a chunk left behind: files that are complete, counted and known by their content (G3, G6)."""
+"""The result of an attempt: staged files with counts and digests (G3, G6)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROVENANCE = (RUN_COLUMN, CHUNK_COLUMN, INGESTED_COLUMN, HASH_COLUMN)
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Where every row that was read, or that a transform made more, went. None is in two counts, or in neither (G6)."""
+    """Counts that account for every row that was read or added by a transform, exactly once (G6)."""
 
     read: int = 0
     staged: int = 0
@@ -30,9 +30,9 @@ class Tally:
     filtered: int = 0
     deduplicated: int = 0
     merged: int = 0
-    """Rows of which a transform made one of several: `unique`, `group_by`."""
+    """Rows lost because a transform made one row of several: `unique`, `group_by`."""
     added: int = 0
-    """Rows that a transform made beyond those it was given: `explode`."""
+    """Rows that a transform added: `explode`."""
 
     @property
     def is_balanced(self) -> bool:
@@ -53,7 +53,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Which rows there are, in whatever order: two wrapping sums over the halves of their hashes."""
+    """A fingerprint of a multiset of rows, independent of order: two wrapping sums over the halves of their hashes."""
 
     high: int = 0
     low: int = 0
@@ -74,7 +74,7 @@ class StagedFile:
 
 @dataclass(frozen=True, slots=True)
 class StagedChunk:
-    """Everything one attempt wrote. The catalog's row, not this, says whether it counts."""
+    """Everything one attempt wrote. Whether it is the winning attempt is recorded in the catalog, not here."""
 
     chunk: ChunkKey
     run: str
@@ -87,7 +87,7 @@ class StagedChunk:
     tally: Tally
     cursor_low: KeyValue | None = None
     cursor_high: KeyValue | None = None
-    content: Content | None = None  # of the staged rows; None where nobody asked
-    ingested_at: datetime | None = None  # of all its rows; None in what earlier releases have staged
-    transform: str = ""  # the digest of the one its rows went through; empty in what earlier releases have staged
-    predicate: str = ""  # what the chunk read, as it was planned: a catalog that was lost learns it from here
+    content: Content | None = None  # of the staged rows; None unless requested
+    ingested_at: datetime | None = None  # of all its rows; None if staged by an earlier release
+    transform: str = ""  # the digest of its transform; empty if staged by an earlier release
+    predicate: str = ""  # what the chunk read, as planned; used to rebuild a lost catalog

@@ -1,4 +1,4 @@
-"""A table of a source has one form while it is asked for, and one once the source has described it."""
+"""Tables of a source: as requested by a pipeline, and as described by the source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that was asked for; its type is a Spark SQL type, or None where the source shall tell."""
+    """A requested column; its type is a Spark SQL type, or None for the source's type."""
 
     name: str
     type: str | None = None
@@ -19,34 +19,34 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table as a pipeline asks for it."""
+    """A table as requested by a pipeline."""
 
     name: str
     query: str | None = None
-    """A query of the source that stands for the table."""
+    """A query that is read instead of the table."""
     columns: tuple[Column, ...] = ()
-    """The columns to read; all of them when empty."""
+    """The columns to read; empty for all."""
     primary_key: tuple[str, ...] = ()
-    """The key the pipeline declares; the source's own when empty."""
+    """The key declared by the pipeline; empty for the source's key."""
     cursor: str | None = None
-    """The column that tells what is new."""
+    """The column by which new rows are found."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """A table as its source describes it."""
+    """A table as described by its source."""
 
     table: SourceTable
     columns: pa.Schema
-    """Names and types in the source's order; what a connector notes in field metadata is for itself alone."""
+    """Names and types in the source's order; field metadata is private to the connector."""
     primary_key: tuple[str, ...] = ()
-    """What tells its rows apart: the key that the pipeline declares, or else the source's own."""
+    """The key declared by the pipeline, or else the source's key."""
     own_key: tuple[str, ...] = ()
-    """The primary key that the source declares; empty where it declares none."""
+    """The primary key at the source; empty if there is none."""
     unordered: str = ""
-    """Why the cursor's values sort otherwise at the source than they do as `columns` has them; empty where not so."""
+    """Why the cursor sorts differently at the source than in the type of `columns`; empty if it does not."""
     standing: str = field(default="", compare=False)
-    """Where the source stood when it was surveyed; a connector refuses to read what is older."""
+    """The position of the source when it was surveyed; a connector refuses to read an older state."""
     seen: pa.Schema | None = field(default=None, compare=False)
     """The columns with the null type wherever no value was seen, and `columns` has text; None where all is declared."""
 
@@ -59,7 +59,7 @@ class TableSchema:
         return tuple(self.columns.names)
 
     def select(self, names: tuple[str, ...]) -> pa.Schema:
-        """The fields with these names, in this order; KeyError for a name that is not there."""
+        """Return the fields with these names, in this order. Raises KeyError for an unknown name."""
         import pyarrow as pa
 
         return pa.schema([self.columns.field(name) for name in names])

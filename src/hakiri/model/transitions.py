@@ -1,4 +1,4 @@
-"""Every noun with a status moves forward only, and this one table says how (G7)."""
+"""The allowed status changes of chunks, landings, runs and phases. They only move forward (G7)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hakiri.model.ledger import LandingStatus, Phase, RunStatus
 
 
 class Move(NamedTuple):
-    """A step a noun may take, and the verb that takes it."""
+    """An allowed status change, and the verb that makes it."""
 
     verb: str
     before: StrEnum
@@ -29,7 +29,7 @@ CHUNK_MOVES = (
     Move("rewind", ChunkStatus.DONE, ChunkStatus.SUPERSEDED),
     Move("rewind", ChunkStatus.FAILED, ChunkStatus.SUPERSEDED),
 )
-"""`done` and `failed` lead nowhere but to a new generation. A chunk that waits moves on under a higher attempt."""
+"""After `done` and `failed` only a new generation follows. A waiting chunk continues with a higher attempt."""
 
 LANDING_MOVES = (
     Move("take over", LandingStatus.RESERVED, LandingStatus.RESERVED),
@@ -51,5 +51,5 @@ RUN_MOVES = (
 
 
 def pairs(moves: tuple[Move, ...]) -> frozenset[tuple[str, str]]:
-    """The steps without their verbs, as a store compares them."""
+    """Return the status changes without their verbs."""
     return frozenset((move.before.value, move.after.value) for move in moves)

@@ -1,4 +1,4 @@
-"""A nested type grows by members, at any depth, as a table grows by columns."""
+"""Extends nested types by new members, at any depth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyarrow import types
 
 
 def grown(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The type with the members that the other has beyond it; what both have stays as it is."""
+    """Return the type extended by additional members of the other; common members stay unchanged."""
     if types.is_struct(kind) and types.is_struct(other):
         members = {field.name: field.type for field in kind}
         for field in other:
@@ -34,7 +34,7 @@ def filled(kind: pa.DataType, seen: pa.DataType, known: pa.DataType) -> pa.DataT
 
 
 def has_grown(kind: pa.DataType, later: pa.DataType) -> bool:
-    """Whether the later type is the first with members beyond it, or the very same."""
+    """Return whether the later type is the first one, possibly with additional members."""
     if types.is_struct(kind) and types.is_struct(later):
         members = {field.name: field.type for field in later}
         return all(field.name in members and has_grown(field.type, members[field.name]) for field in kind)

@@ -1,4 +1,4 @@
-"""The type of a column is one value, whoever told it: a Delta log, a Spark session or a staged file."""
+"""Column types, with conversions from and to Delta logs, Spark SQL and plans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hakiri.model.schema_name import quote
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """A type without parameters, by Delta's own name: `long`, `timestamp_ntz`."""
+    """A type without parameters, by Delta's name: `long`, `timestamp_ntz`."""
 
     name: str
 
@@ -52,11 +52,11 @@ class Struct:
         return tuple(field.name for field in self.fields)
 
     def find(self, name: str) -> Field | None:
-        """The field of this name; Delta's names have no case."""
+        """Return the field of this name, ignoring case like Delta."""
         return next((field for field in self.fields if field.name.lower() == name.lower()), None)
 
     def renamed(self, names: Mapping[str, str]) -> Struct:
-        """The same with other names for some of the fields."""
+        """Return the struct with some fields renamed."""
         return Struct(tuple(replace(field, name=names.get(field.name, field.name)) for field in self.fields))
 
 
@@ -66,7 +66,7 @@ _REAL = (Simple("float"), Simple("double"))
 
 
 def is_real(kind: Type) -> bool:
-    """Whether values may be NaN or without end."""
+    """Return whether values may be NaN or infinite."""
     return kind in _REAL
 
 
@@ -91,7 +91,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
 
 
 def from_delta(plain: Mapping[str, Any]) -> Struct:
-    """The table that a schema of a Delta log describes, as parsed from its JSON."""
+    """Convert the parsed JSON of a schema in a Delta log."""
     found = _read(plain)
     if not isinstance(found, Struct):
         raise ValueError("a table is a struct")
@@ -99,7 +99,7 @@ def from_delta(plain: Mapping[str, Any]) -> Struct:
 
 
 def to_delta(kind: Type) -> Any:
-    """The type as a Delta log writes it, before it becomes JSON text."""
+    """Convert to the JSON values of a Delta log."""
     match kind:
         case Simple():
             return kind.name
@@ -121,7 +121,7 @@ def to_delta(kind: Type) -> Any:
 
 
 def sql_type(kind: Type) -> str:
-    """The type in Spark SQL."""
+    """Write the type in Spark SQL."""
     match kind:
         case Simple():
             return SQL_NAMES.get(kind.name, kind.name.upper())
@@ -138,22 +138,22 @@ def sql_type(kind: Type) -> str:
 
 
 def plain_type(spelling: str) -> Type:
-    """A type without parts, as plans spell it: what `sql_type` wrote, in lower case."""
+    """Parse a type that is not nested, as plans write it: the text of `sql_type` in lower case."""
     return _read(_DELTA_NAMES.get(spelling, spelling))
 
 
 def columns_of(table: Struct) -> tuple[tuple[str, str], ...]:
-    """Each column with its type as plans spell it: `decimal(10,2)`, `array<string>`."""
+    """Return each column with its type as plans write it: `decimal(10,2)`, `array<string>`."""
     return tuple((one.name, sql_type(one.type).lower()) for one in table.fields)
 
 
 def sql_columns(table: Struct) -> str:
-    """The columns as a Spark reader takes its schema."""
+    """Write the columns as the schema for a Spark reader."""
     return ", ".join(f"{quote(one.name)} {sql_type(one.type)}" for one in table.fields)
 
 
 def names_within(kind: Type) -> Iterator[str]:
-    """Every field name at any depth."""
+    """Yield every field name at any depth."""
     match kind:
         case Struct():
             for one in kind.fields:
@@ -171,7 +171,7 @@ def names_within(kind: Type) -> Iterator[str]:
 
 
 def needs_mapped_names(table: Struct) -> bool:
-    """Whether some name cannot be a name in a Parquet file of Delta's, unless the table maps its names."""
+    """Return whether some name is allowed only with Delta's column mapping."""
     return any(_AWKWARD & set(name) for name in names_within(table))
 
 

@@ -1,6 +1,6 @@
-"""Which type holds every value of which other is said once, for plans and for landings.
+"""Type widening rules, for plans and landings.
 
-Types are in the spelling of plans: `bigint`, `decimal(10,2)`, "struct<`a`: int, `b`: array<string>>".
+Types are written as in plans: `bigint`, `decimal(10,2)`, "struct<`a`: int, `b`: array<string>>".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MAX_DIGITS = 38
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A nested type: its own kind, and the parts that evolve each by itself."""
+    """A nested type: its kind, and its parts, which are widened separately."""
 
     kind: str
     """`struct`, `array` or `map`."""
@@ -23,7 +23,7 @@ class Opened:
 
 
 def opened(type_: str) -> Opened | None:
-    """What a nested type is made of; None for any other."""
+    """Parse a nested type; None for any other."""
     found = _NESTED.fullmatch(type_)
     if not found:
         return None
@@ -34,21 +34,21 @@ def opened(type_: str) -> Opened | None:
 
 
 def wider(one: str, other: str) -> str | None:
-    """The least type that holds the values of both, and that Delta lets both become; None where there is none."""
+    """Return the narrowest type that represents the values of both and that Delta can widen both to; None if none."""
     if one == other:
         return one
     if "decimal" in one or "decimal" in other:
         return _wider_decimal(one, other)
     if one in _INTEGERS and other in _INTEGERS:
         return max(one, other, key=_INTEGERS.index)
-    # A float holds no integer but the smallest exactly, and a double no bigint.
+    # A float represents only small integers exactly, and a double no bigint.
     if {"float", "double"} & {one, other} and {one, other} <= _EXACT_IN_DOUBLE:
         return "double"
     return "timestamp_ntz" if {one, other} == {"date", "timestamp_ntz"} else None
 
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
-# As many as Delta asks for; a tinyint would need but three.
+# The number of digits that Delta requires; a tinyint would need only three.
 _WHOLE_DIGITS = {"tinyint": 10, "smallint": 10, "int": 10, "bigint": 20}
 _EXACT_IN_DOUBLE = {"tinyint", "smallint", "int", "float", "double"}
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
@@ -79,7 +79,7 @@ def _field(text: str) -> tuple[str, str]:
 
 
 def _cut(text: str) -> Iterator[str]:
-    """The text cut at the commas that no bracket and no quote encloses."""
+    """Split the text at commas outside brackets and quotes."""
     depth = start = 0
     is_quoted = False
     for place, mark in enumerate(text):

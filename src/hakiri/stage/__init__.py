@@ -1,1 +1,1 @@
-"""What an attempt wrote lies in files that are complete, durable and known by their content."""
+"""Staging: writes the rows of an attempt to Parquet files, makes them durable, and records their digests."""

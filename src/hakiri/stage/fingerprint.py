@@ -1,4 +1,4 @@
-"""A file's fingerprint is taken from the bytes as they are written, so that it needs no second look at the disk."""
+"""Computes the digest of a file while it is written, so that it need not be read again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BLOCK = 1 << 20
 
 
 class FingerprintedSink(io.RawIOBase):
-    """A file that counts and digests what goes into it."""
+    """A file that counts and hashes what is written to it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -41,7 +41,7 @@ class FingerprintedSink(io.RawIOBase):
 
 
 def read_fingerprint(file: BinaryIO) -> tuple[int, str]:
-    """The size and the SHA-256 of what is in a file, read in blocks."""
+    """Return the size and the SHA-256 of a file, read in blocks."""
     digest = hashlib.sha256()
     size = 0
     while block := file.read(_BLOCK):

@@ -1,11 +1,11 @@
-"""Every attempt has a folder of its own under the table's Delta root, and no id can name a place outside it.
+"""Paths of staged files. Every attempt has its own folder below the table's Delta root; ids cannot escape it.
 
     data/runs/<run>/<node>/chunk-<id>/attempt-<n>/part-00000.parquet         rows, where Delta can adopt them
-                                                 /quarantine-00000.parquet   rows set aside
+                                                 /quarantine-00000.parquet   quarantined rows
                                                  /_manifest.json             written last
 
-A name with a leading underscore is invisible to Spark and Delta: no reader and no VACUUM ever meets it. Rows have none,
-also those set aside: Spark has to read them to land them.
+Spark and Delta, including VACUUM, ignore names with a leading underscore. Files with rows have none, not even for
+quarantined rows: Spark has to read them to land them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hakiri.model.chunk import ChunkKey
 RUNS = "data/runs"
 MANIFEST = "_manifest.json"
 
-_LONGEST_NAME = 120  # file systems end at 255 bytes, paths of some object stores at 1024
+_LONGEST_NAME = 120  # file systems allow 255 bytes, some object stores 1024 per path
 _PREFIX = 64
 _DEPTH_OF_ATTEMPT = 4  # run, node, chunk, attempt
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try of one node at one chunk."""
+    """One attempt of a node at a chunk."""
 
     run: str
     node: str
@@ -35,12 +35,12 @@ class Attempt:
 
     @property
     def folder(self) -> str:
-        """The attempt's own folder, relative to the table's Delta root. Different attempts have different folders."""
+        """Return the attempt's folder, relative to the table's Delta root. Every attempt has a different one."""
         if self.number < 1:
             raise ValueError("attempts are counted from 1")
         chunk = f"chunk-{encode(self.chunk.chunk)}"
         if self.chunk.generation > 1:
-            chunk += f"~.{self.chunk.generation}"  # an encoded id never holds `~.`
+            chunk += f"~.{self.chunk.generation}"  # an encoded id never contains `~.`
         return f"{RUNS}/{encode(self.run)}/{encode(self.node)}/{chunk}/attempt-{self.number}"
 
     @property
@@ -55,17 +55,17 @@ class Attempt:
 
 
 def attempt_of(path: str) -> str | None:
-    """The attempt's folder that a path below the table's root is, or lies in; None above all attempts."""
+    """Return the attempt's folder of a path below the table's root; None if it is in none."""
     parts = path.split("/")
     depth = RUNS.count("/") + 1 + _DEPTH_OF_ATTEMPT
     return "/".join(parts[:depth]) if len(parts) >= depth else None
 
 
 def encode(name: str) -> str:
-    """The id as one name of a path, different for different ids; what is not a plain character becomes `~2F`.
+    """Encode an id as one part of a path; different ids stay different. Special characters become like `~2F`.
 
-    `~` and not `%`, because the paths in a Delta log are URL-encoded once more by each engine. Long ids keep their
-    head and end in a digest.
+    `~` instead of `%`, because engines URL-encode the paths in a Delta log once more. Long ids are truncated and end
+    in a digest.
     """
     if not name:
         raise ValueError("an empty id cannot name a folder")
@@ -77,12 +77,12 @@ def encode(name: str) -> str:
 
 
 def parents(folder: str) -> tuple[str, ...]:
-    """The folders that hold this one, the nearest first; the last is the table's root, written as the empty text."""
+    """Return the parent folders, nearest first; the last is the table's root, as the empty text."""
     parts = folder.split("/")
     return tuple("/".join(parts[:length]) for length in range(len(parts) - 1, -1, -1))
 
 
-# A name that starts with a dot or an underscore would be hidden from Delta.
+# Delta ignores names that start with a dot or an underscore.
 _ODD = re.compile(r"[^A-Za-z0-9._-]|^[._]")
 
 

@@ -1,4 +1,4 @@
-"""A folder of this machine, or a volume mounted as one, holds staged files through a power cut."""
+"""Stores staged files durably in a local folder or a mounted volume."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _RACES = 8
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """Files under a folder. The folder is made, durably, when the first attempt is."""
+    """Files below a folder, which is created durably with the first attempt."""
 
     root: Path
 
     def make_folder(self, folder: str) -> None:
         path = self.root / folder
-        # A sweep may take an empty parent away between its making and its use.
+        # A sweep may remove an empty parent between its creation and its use.
         for race in range(_RACES):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ class LocalFiles:
 
     def sync_folder(self, folder: str) -> None:
         _sync(self.root / folder)
-        if not folder:  # nobody else makes the way to the root durable
+        if not folder:  # only this call makes the folders above the root durable
             _sync(self.root, by=sync_above)
 
     def open(self, path: str) -> BinaryIO:
@@ -90,7 +90,7 @@ class LocalFiles:
 
 
 class _Writing(FileIO):
-    """A new file whose failures, a full disk above all, are already ours when they leave it."""
+    """A new file that translates its errors, such as a full disk."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "xb")
@@ -99,7 +99,7 @@ class _Writing(FileIO):
     def write(self, data: object) -> int:
         block = memoryview(data).cast("B")  # type: ignore[arg-type]  # typeshed: Buffer
         done = 0
-        while done < len(block):  # a nearly full disk takes a part and says so
+        while done < len(block):  # a nearly full disk may write only a part
             try:
                 done += super().write(block[done:]) or 0
             except OSError as cause:

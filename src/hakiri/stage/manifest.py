@@ -1,6 +1,6 @@
-"""A sealed attempt describes itself: its manifest alone gives back the staged chunk, whatever happened to the catalog.
+"""Reads and writes the manifest of a sealed attempt, from which the staged chunk can be restored without the catalog.
 
-The text is the same for the same chunk, so its SHA-256 stands for every file the attempt wrote.
+The text is deterministic, so its SHA-256 identifies every file of the attempt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VERSION = 1
 
 
 def to_json(staged: StagedChunk) -> str:
-    """The manifest's text: keys in order, one line per fact, a newline at the end."""
+    """Write the manifest: sorted keys, one line per fact, a newline at the end."""
     plain = {
         "version": VERSION,
         "chunk": asdict(staged.chunk),
@@ -43,7 +43,7 @@ def to_json(staged: StagedChunk) -> str:
         "predicate": staged.predicate,
         "schema": to_delta(staged.schema),
     }
-    if staged.ingested_at is not None:  # a manifest of an earlier release keeps its fingerprint
+    if staged.ingested_at is not None:  # so that manifests of earlier releases keep their fingerprint
         plain["ingested_at"] = staged.ingested_at.isoformat()
     if staged.transform:
         plain["transform"] = staged.transform
@@ -51,7 +51,7 @@ def to_json(staged: StagedChunk) -> str:
 
 
 def from_json(text: str | bytes) -> StagedChunk:
-    """The chunk that `to_json` wrote; ValueError for any other text, a newer version's included."""
+    """Parse what `to_json` wrote. Raises ValueError for any other text, including newer versions."""
     plain = json.loads(text)
     if not isinstance(plain, dict) or plain.get("version") != VERSION:
         raise ValueError("not a manifest of this version")
@@ -62,18 +62,18 @@ def from_json(text: str | bytes) -> StagedChunk:
 
 
 def fingerprint(staged: StagedChunk) -> str:
-    """What a catalog records for the attempt: the SHA-256 of its manifest."""
+    """Return the SHA-256 of the manifest, which the catalog records for the attempt."""
     return hashlib.sha256(to_json(staged).encode()).hexdigest()
 
 
 def sidecar_of(staged: StagedChunk) -> Sidecar:
-    """The manifest as a snapshot names it; the path is relative to the table's Delta root."""
+    """Return the manifest as a sidecar of a snapshot; the path is relative to the table's Delta root."""
     text = to_json(staged).encode()
     return Sidecar(f"{staged.folder}/{MANIFEST}", len(text), hashlib.sha256(text).hexdigest())
 
 
 def read_manifest(files: Files, folder: str) -> StagedChunk:
-    """What the attempt in this folder sealed. StagedUnfit when it never did, or its manifest is damaged."""
+    """Read the manifest of the attempt in this folder. Raises StagedUnfit if it is missing or damaged."""
     path = f"{folder}/{MANIFEST}"
     try:
         with files.open(path) as file:
@@ -108,7 +108,7 @@ def _from_plain(plain: dict[str, Any]) -> StagedChunk:
 
 
 def _tally(tally: Tally) -> dict[str, int]:
-    """Its counts; those that only some transforms have are left out where there are none, as they always were."""
+    """Return the counts; `merged` and `added` are left out if zero, to keep fingerprints of earlier releases."""
     return {kind: count for kind, count in asdict(tally).items() if count or kind not in ("merged", "added")}
 
 

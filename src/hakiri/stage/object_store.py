@@ -1,7 +1,7 @@
-"""Any store that Arrow can reach holds staged files: S3, GCS, Azure, HDFS, or a folder in a test.
+"""Stores staged files in any store that Arrow supports: S3, GCS, Azure, HDFS, or a folder in a test.
 
-An object is durable before its close returns, and folders are only parts of names, so there is nothing to sync. Such
-a store cannot refuse a second maker of the same folder in the same instant; the lease does (G2).
+An object is durable when its close returns, and folders are only parts of names, so there is nothing to sync. Such a
+store cannot prevent two workers from creating the same folder at once; the lease does (G2).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hakiri.stage.port import Entry
 
 @dataclass(frozen=True, slots=True)
 class ObjectStoreFiles:
-    """Files under a prefix of a store."""
+    """Files below a prefix of a store."""
 
     store: fs.FileSystem
     root: str
@@ -34,10 +34,10 @@ class ObjectStoreFiles:
         return cast("BinaryIO", opened)
 
     def sync_file(self, path: str) -> None:
-        """Closed is durable here."""
+        """Do nothing: a closed object is durable."""
 
     def sync_folder(self, folder: str) -> None:
-        """There are no folders here."""
+        """Do nothing: there are no folders."""
 
     def open(self, path: str) -> BinaryIO:
         return cast("BinaryIO", self.store.open_input_stream(self._at(path)))

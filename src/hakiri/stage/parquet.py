@@ -1,4 +1,4 @@
-"""Batches of any size become Parquet files of a good size, with memory bounded by one row group."""
+"""Writes batches of any size to Parquet files of a suitable size; holds at most one row group in memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PAYING_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is held before it is written, and how large a file may grow before the next one is begun."""
+    """The size of a row group, and the size at which a new file begins."""
 
     row_group_bytes: int = 32 << 20  # in memory, uncompressed
     file_bytes: int = 128 << 20  # on disk
 
 
 class ParquetSeries:
-    """Files of one kind, numbered from 0, each begun only when there is a row for it."""
+    """Numbered files of one kind; each is created only when there is a row for it."""
 
     def __init__(self, files: Files, name: Callable[[int], str], sizes: Sizes) -> None:
         self._files = files
@@ -42,7 +42,7 @@ class ParquetSeries:
         self._closed: list[StagedFile] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take a batch of the same schema as the one before, or of any schema after `turn`."""
+        """Write a batch with the same schema as the one before; after `turn`, with any schema."""
         if not batch.num_rows:
             return
         self._held.append(batch)
@@ -51,7 +51,7 @@ class ParquetSeries:
             self._flush()
 
     def turn(self) -> None:
-        """End the file that is open, so that the next batch begins another. A repeat does nothing."""
+        """Close the open file, so that the next batch begins a new one. A repeat does nothing."""
         self._flush()
         if self._open is not None:
             self._closed.append(self._open.close())
@@ -59,12 +59,12 @@ class ParquetSeries:
             passing(Boundary.FILE_CLOSED)
 
     def close(self) -> tuple[StagedFile, ...]:
-        """End the last file; all of them, none durable yet. A repeat gives the same."""
+        """Close the last file and return all files, not durable yet. A repeat returns the same."""
         self.turn()
         return tuple(self._closed)
 
     def abandon(self) -> None:
-        """Let go of the open file as it is. What was written stays an orphan for the sweep."""
+        """Release the open file without finishing it. The sweep removes what was written."""
         self._held.clear()
         if self._open is not None:
             self._open.abandon()
@@ -87,7 +87,7 @@ class _OpenFile:
         self._path = path
         self._rows = 0
         self._sink = FingerprintedSink(files.create(path))
-        # No Arrow schema in the footer: every engine shall see the same Parquet types.
+        # No Arrow schema in the footer, so that every engine sees the same Parquet types.
         self._writer = pq.ParquetWriter(
             self._sink,
             first.schema,
@@ -110,14 +110,14 @@ class _OpenFile:
         return StagedFile(self._path, self._rows, self._sink.bytes, self._sink.sha256)
 
     def abandon(self) -> None:
-        # A writer that is not closed would try once more when it is collected, whatever the disk has said.
+        # An unclosed writer would try to write again when it is garbage collected, even to a full disk.
         with suppress(HakiriError, OSError, pa.ArrowException):
             self._writer.close()
         self._sink.close()
 
 
 def _repetitive(table: pa.Table) -> list[str]:
-    """The columns whose values repeat: a dictionary of the others would be built only to be thrown away."""
+    """Return the columns with repeated values. For others, a dictionary would be built and then discarded."""
     sample = table.slice(0, SAMPLE_ROWS)
     most = sample.num_rows * PAYING_SHARE
     flat = [field.name for field in table.schema if not pa.types.is_nested(field.type)]

@@ -1,4 +1,4 @@
-"""Staging asks the same few things of every place where tables lie, and each answer says what is durable."""
+"""The files port: what staging needs from a file system or an object store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import BinaryIO, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file or a folder that is there; the path is relative to the table's Delta root."""
+    """An existing file or folder; the path is relative to the table's Delta root."""
 
     path: str
     is_folder: bool
@@ -19,41 +19,41 @@ class Entry:
 
 
 class Files(Protocol):
-    """The files under one table's Delta root. Paths are relative to it; the empty path is the root itself.
+    """The files below one table's Delta root. Paths are relative to it; the empty path is the root itself.
 
-    Whatever cannot be written raises NotWritable.
+    Failed writes raise NotWritable.
     """
 
     def make_folder(self, folder: str) -> None:
-        """Make a folder that was not there, and those above it. FileExistsError when it was: a repeat fails."""
+        """Create a new folder and its parents. Raises FileExistsError if it exists, so a repeat fails."""
         ...
 
     def create(self, path: str) -> BinaryIO:
-        """A new file to write into, from its beginning to its end. It is whole once closed, and not durable yet."""
+        """Create a file for sequential writes. Once closed it is complete, but not yet durable."""
         ...
 
     def sync_file(self, path: str) -> None:
-        """Return when the content of a closed file would survive a power cut. Repeats do no harm.
+        """Make the content of a closed file durable. A repeat is harmless.
 
-        Object stores make an object durable before its close returns, so they have nothing to add here.
+        Does nothing on object stores, where an object is durable when its close returns.
         """
         ...
 
     def sync_folder(self, folder: str) -> None:
-        """Return when the names in a folder would survive a power cut. Repeats do no harm."""
+        """Make the entries of a folder durable. A repeat is harmless."""
         ...
 
     def open(self, path: str) -> BinaryIO:
-        """The file, to read. FileNotFoundError when it is not there."""
+        """Open a file for reading. Raises FileNotFoundError if it does not exist."""
         ...
 
     def walk(self, folder: str) -> Iterator[Entry]:
-        """Every file and folder below, what is inside a folder before the folder itself; nothing where there is none.
+        """Yield every file and folder below, contents before their folder; nothing if the folder does not exist.
 
-        What disappears meanwhile is left out.
+        Entries that disappear meanwhile are left out.
         """
         ...
 
     def remove(self, path: str) -> bool:
-        """Remove a file, or a folder if it is empty; whether it is gone. What is not there is gone already."""
+        """Remove a file, or a folder if it is empty. Return whether it is gone, also if it never existed."""
         ...

@@ -1,4 +1,4 @@
-"""A sealed attempt survives a power cut whole, and whoever holds its StagedChunk can tell if it did not (G3)."""
+"""Seals an attempt, so that it survives a power failure, and verifies sealed files (G3)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def seal(
     ingested_at: datetime | None = None,
     transform: str = "",
 ) -> StagedChunk:
-    """End the attempt and make it durable; only then may the catalog hear of it. An attempt is sealed once.
+    """Finish the attempt and make it durable. Call it once, before the catalog records the attempt.
 
-    The order is ADR 0020: files, their content; the manifest, its content; the attempt's folder; the folders above
-    it, up to the table's root. TallyUnbalanced, and no manifest, when a row is unaccounted for.
+    The order is that of ADR 0020: the files' content; the manifest's content; the attempt's folder; its parents, up to
+    the table's root. Raises TallyUnbalanced, and writes no manifest, if a row is not accounted for.
     """
     _check(writer, tally)
     files, quarantine = writer.close()
@@ -56,8 +56,8 @@ def seal(
         transform=transform,
     )
     _write_manifest(writer.files, attempt.manifest, staged)
-    # From the inside out: a name becomes durable only after what it leads to. All of them, because a folder that was
-    # there before may have been made a moment ago by a worker that has synced nothing yet.
+    # From the inside out: an entry becomes durable only after what it refers to. All parents, because another worker
+    # may just have created one of them without syncing it.
     for folder in (attempt.folder, *parents(attempt.folder)):
         writer.files.sync_folder(folder)
     passing(Boundary.MANIFEST_WRITTEN)
@@ -65,7 +65,7 @@ def seal(
 
 
 def verify(files: Files, staged: StagedChunk) -> None:
-    """Return when every file is there and holds what was sealed; else StagedUnfit. A repeat looks again."""
+    """Check that every file exists and has the sealed content. Raises StagedUnfit. A repeat checks again."""
     if fingerprint(read_manifest(files, staged.folder)) != fingerprint(staged):
         raise StagedUnfit(folder=staged.folder, path=f"{staged.folder}/", problem="wrong content")
     for file in (*staged.files, *staged.quarantine):
@@ -74,7 +74,7 @@ def verify(files: Files, staged: StagedChunk) -> None:
 
 
 def _check(writer: AttemptWriter, tally: Tally) -> None:
-    """G6: no row is lost between the tally and the files."""
+    """Check that the tally and the files have the same rows (G6)."""
     folder = writer.attempt.folder
     if not tally.is_balanced:
         raise TallyUnbalanced(folder=folder, reason=f"{tally}")

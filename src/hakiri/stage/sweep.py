@@ -1,4 +1,4 @@
-"""What no attempt won does not stay: losing attempts and orphans go once they are old, and a winner never does."""
+"""Removes old files of attempts that did not win. Never removes those of a winning attempt."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Remnant:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What a sweep found old enough to go, and what of it went."""
+    """The remnants that a sweep found old enough, and those it removed."""
 
     found: tuple[Remnant, ...]
     removed: tuple[Remnant, ...] = ()
 
 
 def find_remnants(files: Files, *, winning: Collection[str], now: datetime, retention: timedelta) -> Sweep:
-    """What `sweep` would remove. Touches nothing.
+    """Return what `sweep` would remove, without removing it.
 
-    An attempt is as old as the newest thing in it, so one that is still being written is never old, whatever its
-    lease says. `winning` are the folders the catalog has named as winners, as `StagedChunk.folder` has them.
+    An attempt is as old as its newest file, so one that is still being written is never old, whatever the state of its
+    lease. `winning` are the folders of winning attempts in the catalog, like `StagedChunk.folder`.
     """
     if retention <= timedelta():
         raise ValueError("without a retention a sweep would meet attempts that are being written")
@@ -41,17 +41,17 @@ def find_remnants(files: Files, *, winning: Collection[str], now: datetime, rete
 
 
 def sweep(files: Files, *, winning: Collection[str], now: datetime, retention: timedelta) -> Sweep:
-    """Remove what `find_remnants` finds, and the folders it leaves empty. A repeat finds nothing more to do.
+    """Remove what `find_remnants` finds, and folders that become empty. A repeat has nothing left to do.
 
-    Each attempt is looked at again before it goes: one that was written to meanwhile stays.
+    Each attempt is checked again before it is removed: one that was written to meanwhile stays.
     """
     return _removed(files, find_remnants(files, winning=winning, now=now, retention=retention).found)
 
 
 def sweep_beaten(files: Files, *, winning: Collection[str], beaten_by: Mapping[str, int]) -> Sweep:
-    """Remove attempts that can no longer win, however young: those below the number that has won their chunk.
+    """Remove attempts that can no longer win, however young: those with a lower number than the winner.
 
-    `beaten_by` has these numbers by the name of the chunk's folder. A repeat finds nothing more to do.
+    `beaten_by` has the winning numbers by the name of the chunk's folder. A repeat has nothing left to do.
     """
     remnants = _remnants(files, winning)
     return _removed(files, tuple(one for one in remnants if _is_beaten(one.folder, beaten_by)))
@@ -74,12 +74,12 @@ def _remnants(files: Files, winning: Collection[str]) -> Iterable[Remnant]:
 def _removed(files: Files, found: tuple[Remnant, ...]) -> Sweep:
     removed = tuple(remnant for remnant in found if _remove(files, remnant))
     for folder in sorted({above for remnant in removed for above in _between(remnant.folder)}, key=len, reverse=True):
-        files.remove(folder)  # stays where a living attempt lies in it
+        files.remove(folder)  # fails, and the folder stays, if it contains another attempt
     return Sweep(found, removed)
 
 
 def _attempt_of(entry: Entry) -> str | None:
-    """The attempt's folder that the entry is, or lies in; a file in its place is none."""
+    """Return the attempt's folder that contains the entry; None for a file in place of such a folder."""
     folder = attempt_of(entry.path)
     return None if folder == entry.path and not entry.is_folder else folder
 
@@ -105,5 +105,5 @@ def _remove(files: Files, remnant: Remnant) -> bool:
 
 
 def _between(folder: str) -> list[str]:
-    """The folders of the chunk, the node and the run."""
+    """Return the folders of the chunk, the node and the run."""
     return [above for above in parents(folder) if above.startswith(f"{RUNS}/")]

@@ -1,4 +1,4 @@
-"""What one attempt reads is written to a folder that nobody else writes to, in types that Delta can hold."""
+"""Writes the rows of one attempt to its own folder, in types that Delta can store."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from hakiri.stage.port import Files
 
 
 class AttemptWriter:
-    """The files of one attempt while they are being written. Leaving it unsealed leaves an orphan and no more."""
+    """The files of one attempt while they are written. An unsealed attempt is ignored, and removed by a sweep."""
 
     def __init__(self, files: Files, attempt: Attempt, *, sizes: Sizes | None = None) -> None:
-        """Make the attempt's folder. AttemptTaken when it is there already, whoever made it."""
+        """Create the attempt's folder. Raises AttemptTaken if it exists."""
         self.files = files
         self.attempt = attempt
         self.schema = pa.schema([])
@@ -53,9 +53,8 @@ class AttemptWriter:
     def accept(self, kept: pa.RecordBatch) -> None:
         """Write rows that will land.
 
-        A batch may bring columns, or members of nested ones, that none before it had: a new file begins, and in the
-        files before it Delta reads them as NULL. A column that is gone or has another type raises SchemaDrifted, one
-        that no Delta table can hold ColumnUnholdable.
+        A batch may have new columns or members. Then a new file begins; Delta reads them as NULL in earlier files.
+        Raises SchemaDrifted if a column is missing or has another type, ColumnUnholdable if Delta cannot store it.
         """
         self._fit(kept.schema)
         self._parts.write(kept.select(self.schema.names).cast(self.schema))
@@ -63,22 +62,22 @@ class AttemptWriter:
         passing(Boundary.BATCH_WRITTEN)
 
     def accept_quarantined(self, rows: pa.RecordBatch) -> None:
-        """Write rows that were set aside, in the form of `model.quarantined`."""
+        """Write quarantined rows, in the form of `model.quarantine_row`."""
         self._quarantine.write(rows.cast(QUARANTINED))
         self.set_aside_rows += set_aside(rows)
         passing(Boundary.BATCH_WRITTEN)
 
     def close(self) -> tuple[tuple[StagedFile, ...], tuple[StagedFile, ...]]:
-        """End every file: those with rows, and those with quarantined rows. None is durable yet."""
+        """Close all files; return those with rows and those with quarantined rows. None is durable yet."""
         return self._parts.close(), self._quarantine.close()
 
     def abandon(self) -> None:
-        """Let go of the open files as they are. A repeat does nothing."""
+        """Release the open files without finishing them. A repeat does nothing."""
         self._parts.abandon()
         self._quarantine.abandon()
 
     def _make_room(self) -> None:
-        """What lies here is worth nothing, and may be what the journal and the catalog now have no room for."""
+        """Delete the unfinished files: on a full disk, the journal and the catalog need the space."""
         with suppress(NotWritable):
             for entry in list(self.files.walk(self.attempt.folder)):
                 self.files.remove(entry.path)

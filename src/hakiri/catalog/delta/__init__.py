@@ -1,1 +1,1 @@
-"""The catalog in small Delta tables: decided on a replica in memory, committed by MERGE on exactly what was read."""
+"""The catalog in Delta tables. Changes are decided on an in-memory replica, and committed by a conditional MERGE."""

@@ -1,6 +1,6 @@
-"""What a commit brings, and what has changed since the last look, goes through Arrow; a first look needs none of it.
+"""Converts catalog rows to and from Arrow, for commits and for reading what changed since the last read.
 
-Loading Arrow takes as long as all of `hakiri status`, so this file is imported where it is needed.
+Import it lazily: loading Arrow takes as long as all of `hakiri status`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hakiri.catalog.tables import Table, Value
 
 
 def source(changes: Changes, revision: int) -> pa.Table:
-    """The changed rows as the source of a MERGE."""
+    """Return the changed rows as the source of a MERGE."""
     schema = physical(changes.table).append(pa.field("is_gone", pa.bool_()))
     rows = [
         {**pack(changes.table, change.row), "revision": revision, "is_gone": change.is_gone}
@@ -25,7 +25,7 @@ def source(changes: Changes, revision: int) -> pa.Table:
 
 
 def physical(table: Table) -> pa.Schema:
-    """The table's columns as Delta has them."""
+    """Return the columns of the Delta table."""
     return pa.schema(
         [pa.field(name, pa.string()) for name in texts(table)]
         + [pa.field(name, pa.int64()) for name in (*ints(table), "revision")]
@@ -33,13 +33,13 @@ def physical(table: Table) -> pa.Schema:
 
 
 def read_newer(table: Table, files: frozenset[str], revision: int) -> tuple[dict[str, list[Value]], int]:
-    """The rows of these files that came after the revision, column by column, and how many rows there are in all.
+    """Return the rows newer than the revision, column by column, and the number of all rows in the files.
 
-    The bucket is in a file's folder, not in the file.
+    The bucket is part of a file's path and not a column of it.
     """
     schema = pa.schema([each for each in physical(table) if each.name != "bucket"])
     read = (pq.ParquetFile(uri).read(columns=schema.names, use_threads=False) for uri in sorted(files))
-    # delta-rs writes plain strings and string views as it pleases.
+    # delta-rs writes either plain strings or string views.
     alike = [each.select(schema.names).cast(schema) for each in read]
     if not alike:
         return {name: [] for name in schema.names}, 0

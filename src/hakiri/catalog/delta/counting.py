@@ -1,4 +1,4 @@
-"""How far every pipeline is, counted from a few columns of a catalog's files and nothing else."""
+"""Counts chunks per pipeline and status from a few columns of the catalog's files."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ FROM once
 WHERE status <> 'superseded'
 GROUP BY pipeline_id, status
 """
-"""Each chunk once, by its latest generation, whether it is hot, archived, or on its way between."""
+"""Counts each chunk once, by its latest generation, whether active, archived, or in both while it is moved."""
 
 
 def count_chunks(hot: DeltaTable, cold: DeltaTable, pipeline: str | None) -> list[Row]:
-    """Counts per pipeline and status, for one pipeline or for all."""
+    """Count chunks per pipeline and status, for one pipeline or for all."""
     counted = QueryBuilder().register(CHUNKS.name, hot).register(ARCHIVE.name, cold).execute(COUNTS).read_all()
     columns = [column.to_pylist() for column in counted.columns]
     rows = [dict(zip(counted.column_names, values, strict=True)) for values in zip(*columns, strict=True)]

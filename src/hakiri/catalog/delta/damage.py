@@ -1,4 +1,4 @@
-"""Find the files of a catalog that were cut short, overwritten or removed: delta-rs names none, and skips some."""
+"""Finds truncated, overwritten and missing catalog files. delta-rs does not name them, and ignores some."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltalake.exceptions import DeltaError
 
 from hakiri.catalog.errors import CatalogDamaged
 
-# What the commits of delta-rs say that they add and remove.
+# The metrics in which a commit of delta-rs counts the files it adds and removes.
 _PROMISED = {
     "add": ("num_target_files_added", "numFilesAdded"),
     "remove": ("num_target_files_removed", "numFilesRemoved"),
@@ -20,15 +20,15 @@ _PROMISED = {
 
 
 def require_whole(log: Path) -> None:
-    """Return where the last commit of the log is whole. Raises CatalogDamaged."""
+    """Check that the last commit of the log is complete. Raises CatalogDamaged."""
     if commits := _commits(log):
         _require_whole(commits[-1])
 
 
 def require_undamaged(root: Path) -> None:
-    """Return where every table of the catalog has a whole log and whole files. Raises CatalogDamaged.
+    """Check that the log and the files of every table are complete. Raises CatalogDamaged.
 
-    Reads all logs and the footer of every file: for a catalog that could not be read, and before it is rebuilt.
+    Reads all logs and the footer of every file. Used when a catalog cannot be read, and before it is rebuilt.
     """
     logs = sorted(root.glob("*/_delta_log"))
     for log in logs:
@@ -60,7 +60,7 @@ def _require_checkpoints(log: Path) -> None:
 
 
 def _version_in(named: Path) -> int | None:
-    """The version of the last checkpoint. None where none is named: without it the log is listed, which is as good."""
+    """Return the version of the last checkpoint. None if the file is unusable: the log is listed instead."""
     try:
         return int(json.loads(named.read_bytes())["version"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -71,7 +71,7 @@ def _require_files(log: Path) -> None:
     try:
         files = DeltaTable(log.parent).file_uris()
     except DeltaError:
-        return  # nothing that was found says why
+        return  # the logs are complete, so this is another kind of failure
     for file in files:
         _require_parquet(Path(file.removeprefix("file://")), log)
 
@@ -86,7 +86,7 @@ def _require_parquet(file: Path, log: Path, *, has_rows: bool = False) -> None:
         raise CatalogDamaged(store=str(log.parents[1]), file=str(file), bytes=None) from cause
     except (pa.ArrowException, OSError) as cause:
         if getattr(cause, "errno", None) is not None:
-            raise  # the system did not let us read, which says nothing about what the file holds
+            raise  # reading failed, which does not mean that the file is damaged
         raise CatalogDamaged(store=str(log.parents[1]), file=str(file), bytes=file.stat().st_size) from cause
 
 
@@ -94,11 +94,11 @@ def _is_whole(content: bytes) -> bool:
     try:
         actions: list[dict[str, Any]] = [json.loads(line) for line in content.splitlines()]
         found = Counter(name for action in actions for name in action)
-        (told,) = (action["commitInfo"] for action in actions if "commitInfo" in action)
+        (info,) = (action["commitInfo"] for action in actions if "commitInfo" in action)
     except (ValueError, TypeError):
         return False
-    if told.get("operation") == "CREATE TABLE" and not found["metaData"]:
+    if info.get("operation") == "CREATE TABLE" and not found["metaData"]:
         return False
-    metrics = told.get("operationMetrics") or {}
+    metrics = info.get("operationMetrics") or {}
     promised = {action: metrics[name] for action, names in _PROMISED.items() for name in names if name in metrics}
     return all(found[action] == many for action, many in promised.items())

@@ -1,4 +1,4 @@
-"""Whoever runs the statements, a commit lands on exactly the state the decision was made on, or not at all."""
+"""The executor port: reads and commits the Delta tables of a catalog, by delta-rs or by Spark."""
 
 from __future__ import annotations
 
@@ -11,64 +11,64 @@ from hakiri.catalog.store import Row
 from hakiri.catalog.tables import Table
 
 Wanted = Mapping[Table, frozenset[int] | None]
-"""Tables to read, and the buckets of each that are needed; None for all of them."""
+"""Tables to read, each with the buckets that are needed; None for all."""
 
 
 class Executor(Protocol):
-    """Reads and commits catalog tables. Called by one thread at a time."""
+    """Reads and commits catalog tables. A commit fails unless the replica held the newest version. Not thread-safe."""
 
     def refresh(
         self, wanted: Wanted, replica: Replica, *, since: int | None = None, along: tuple[Table, ...] = ()
     ) -> None:
-        """Bring the replica to the newest version of these tables, at least for these buckets. A repeat is cheap.
+        """Update the replica to the newest version of these tables, at least for these buckets. A repeat is cheap.
 
-        What the replica holds of the others is never older than what it holds of the first table, which a move from
-        one table to another relies on. A table that was read after the moment `since` need not be read again. If a
-        statement has to be sent, the tables of `along` may be read with it.
+        The replica's copy of the other tables is never older than that of the first one; moving rows between tables
+        relies on this. A table that was read after `since` need not be read again. If a statement has to be sent, it
+        may also read the tables of `along`.
         """
         ...
 
     def moment(self) -> int:
-        """Return the present moment, for a later `refresh` to read nothing twice."""
+        """Return the current moment, to be passed as `since` to a later `refresh`."""
         ...
 
     def can_try(self, table: Table) -> bool:
-        """Whether to try a commit on what the replica holds of the table, without a refresh first.
+        """Return whether to try a commit without refreshing the replica first.
 
-        Only where a refresh is expensive and nobody else seems to write the table.
+        True only if a refresh is expensive and no other process seems to write the table.
         """
         ...
 
     def commit(self, changes: Changes) -> bool:
-        """Write the changes as the next version after the one that the replica holds.
+        """Commit the changes as the version that follows the replica's.
 
-        False means that someone else wrote that version first and nothing of ours is there. A commit whose answer was
-        lost is looked up, so True and False are both certain. Raises CatalogUnavailable.
+        Returns False if another process committed that version first; then nothing was written. If the answer to a
+        commit is lost, the commit is looked up, so the result is always certain. Raises CatalogUnavailable.
         """
         ...
 
     def progress(self, pipeline: str | None) -> list[Row] | None:
-        """Counts without a replica, where there is a quicker way than filling one."""
+        """Count chunks without the replica; None if that would not be faster."""
         ...
 
     def tend(self, table: Table) -> None:
-        """Write small files anew as few, and remove those that no version of the last day rests on.
+        """Compact small files, and remove those that no version of the last day needs.
 
-        Others' commits come first. A repeat finds nothing more to do, and so does a table that is not made yet.
+        Gives way to the commits of others. Does nothing on a repeat, or if the table does not exist yet.
         """
         ...
 
     def close(self) -> None:
-        """Let go of what is open. A repeat does nothing."""
+        """Release open resources. A repeat does nothing."""
         ...
 
 
 def merge_condition(table: Table, buckets: list[int]) -> str:
-    """When a source row `s` is the target row `t`. The buckets are spelled out so that no other file is read."""
+    """Return the condition that joins source `s` to target `t`. Lists the buckets, so that no other file is read."""
     same = " AND ".join(f"t.{name} = s.{name}" for name in ("bucket", *table.key))
     return f"{same} AND t.bucket IN ({', '.join(str(bucket) for bucket in buckets)})"
 
 
 def merge_values(table: Table) -> dict[str, str]:
-    """What a matched row is set to, and a new one made of. `revision` counts the table's commits."""
+    """Return the values of updated and inserted rows. `revision` counts the table's commits."""
     return {name: f"s.{name}" for name in (*columns(table), "revision")}

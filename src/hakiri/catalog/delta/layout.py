@@ -1,4 +1,4 @@
-"""A row has few columns in Delta, because planning a MERGE costs by the column: what nobody filters by is one text."""
+"""Packs the columns that no query filters by into one JSON column: a MERGE takes longer with more columns."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ BODY = "body"
 
 @cache
 def texts(table: Table) -> tuple[str, ...]:
-    """The text columns of the Delta table."""
+    """Return the text columns of the Delta table."""
     apart = tuple(name for name in table.texts if name not in table.packed)
     return (*apart, BODY) if table.packed else apart
 
 
 @cache
 def ints(table: Table) -> tuple[str, ...]:
-    """The integer columns of the Delta table."""
+    """Return the integer columns of the Delta table."""
     return tuple(name for name in table.ints if name not in table.packed)
 
 
 def columns(table: Table) -> tuple[str, ...]:
-    """All columns of the Delta table but those that only a commit needs."""
+    """Return all columns of the Delta table except those that only commits use."""
     return (*texts(table), *ints(table))
 
 
 def pack(table: Table, row: Row) -> dict[str, Value]:
-    """The row as Delta keeps it. '' and 0 stand for nothing, so the body leaves them out."""
+    """Convert a row to Delta columns. '' and 0 mean no value, so the packed column omits them."""
     packed = {name: row[name] for name in table.packed if row[name]}
     return {name: json.dumps(packed) if name == BODY else row[name] for name in columns(table)}
 
 
 def unpack(table: Table, kept: Mapping[str, Sequence[Value]]) -> Iterable[tuple[Value, ...]]:
-    """The rows in the catalog's column order, from the Delta table's columns."""
+    """Convert Delta columns to rows in the catalog's column order."""
     bodies = [json.loads(str(body)) for body in kept.get(BODY, ())]
     nothing: dict[str, Value] = {**dict.fromkeys(table.texts, ""), **dict.fromkeys(table.ints, 0)}
     return zip(

@@ -1,4 +1,4 @@
-"""Processes of one machine take turns at a table, which saves them lost races and proves nothing."""
+"""Lock files with which processes on one machine take turns. They avoid lost races; correctness does not need them."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from hakiri.catalog.tables import Table
 from hakiri.model.clock import Clock
 
 PAUSES_SECONDS = (*(0.002 * 2**step for step in range(4)), *(0.05 for _ in range(1_000)))
-"""How long to wait between tries to be next. After the last the turn is taken without the lock: a stopped neighbour
-costs time, never progress."""
+"""Pauses between tries for the `next` lock. After the last, the caller goes on without it, so that a stopped process
+can delay others but never block them."""
 
 NEXT_PAUSES_SECONDS = (0.002,) * 20_000
-"""The same for the one who is next, and alone in asking."""
+"""Pauses between tries for the write lock; only the holder of the `next` lock tries."""
 
 
 class Locks(Protocol):
-    """Others who write the same tables."""
+    """Coordinates the processes that write the same tables."""
 
     @contextmanager
     def turn(self, table: Table) -> Iterator[None]:
-        """Write in turn with the others, as far as they can be reached."""
+        """Take turns with other writers, as far as they can be coordinated."""
         ...
 
     def close(self) -> None:
-        """Let go of what is open. A repeat does nothing."""
+        """Release open resources. A repeat does nothing."""
         ...
 
 
 class NoLocks:
-    """Whoever else writes is met at the commit."""
+    """No coordination: writers compete at the commit."""
 
     @contextmanager
-    def turn(self, table: Table) -> Iterator[None]:  # noqa: ARG002 - nobody to wait for
+    def turn(self, table: Table) -> Iterator[None]:  # noqa: ARG002 - no locks
         yield
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class FileLocks:
-    """Two lock files per table, which the system gives back when their holder dies: one to write, and one to be next.
+    """Two lock files per table: one to write, and one to be the next writer. The OS releases them when a holder dies.
 
-    Whoever has just written waits behind the one who is next, and its threads gather for the commit after.
+    A process that has just written queues behind the next one, so its threads can join one later commit.
     """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
@@ -79,7 +79,7 @@ class FileLocks:
 
     @contextmanager
     def _held(self, file: IO[bytes], pauses_seconds: tuple[float, ...]) -> Iterator[None]:
-        """Hold the lock, or go on without it when it cannot be had."""
+        """Hold the lock, or go on without it if it cannot be acquired."""
         locked = any(self._lock(file, pause) for pause in pauses_seconds)
         try:
             yield
@@ -91,6 +91,6 @@ class FileLocks:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self._clock.sleep(random.uniform(0, pause_seconds))  # noqa: S311 - spreads the tries, guards nothing
+            self._clock.sleep(random.uniform(0, pause_seconds))  # noqa: S311 - jitter, not security
             return False
         return True

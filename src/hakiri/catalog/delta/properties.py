@@ -1,4 +1,4 @@
-"""Every catalog table is Serializable and keeps its log for a week, whoever made it."""
+"""Delta properties of catalog tables: serializable isolation, and a log kept for a week."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hakiri.catalog.errors import LineageTampered
 PROPERTIES = {
     "delta.isolationLevel": "Serializable",
     "delta.checkpointInterval": "50",
-    # A paused writer must not find its version free again, so the log outlives any pause we allow for.
+    # A paused writer must not find its version free again, so the log is kept longer than any allowed pause.
     "delta.logRetentionDuration": "interval 7 days",
     "delta.deletedFileRetentionDuration": "interval 1 days",
 }
@@ -23,7 +23,7 @@ _APPENDING = frozenset({"CREATE TABLE", "CREATE TABLE AS SELECT", "MERGE", "OPTI
 def require_append_only(store: str, append_only: str | None, commits: Iterable[tuple[int, str]]) -> None:
     """Raise LineageTampered if the table may be, or has been, changed by anything but appends.
 
-    Delta itself refuses UPDATE, DELETE and overwrite; RESTORE and dropping the property are the ways round it.
+    Delta itself refuses UPDATE, DELETE and overwrite, but not RESTORE or dropping the property.
     """
     if append_only != "true":
         raise LineageTampered(store=store, evidence="the property delta.appendOnly was taken off")

@@ -1,4 +1,4 @@
-"""The verbs see Delta tables as the reference backend's own, so they cannot mean anything else there."""
+"""An in-memory SQLite copy of the Delta tables, on which the same statements run as on the SQLite backend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a row becomes; a row that is gone is named by its last content."""
+    """The new content of a row; for a removed row, its last content."""
 
     row: Row
     is_gone: bool = False
@@ -26,7 +26,7 @@ class Change:
 
 @dataclass(slots=True)
 class Changes:
-    """The last state of every row a group of bodies touched."""
+    """The final state of every row that a group of bodies changed."""
 
     table: Table
     by_key: dict[tuple[Value, ...], Change] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Changes:
 
 
 class Replica:
-    """An in-memory SQLite database that holds what the Delta tables held when they were last read."""
+    """An in-memory SQLite database with the Delta tables as they were last read."""
 
     def __init__(self) -> None:
         self._connection = connect(":memory:")
@@ -53,7 +53,7 @@ class Replica:
             self._connection.execute(f"CREATE INDEX {table.name}_bucket ON {table.name} (bucket)")
 
     def load(self, table: Table, rows: Iterable[tuple[Value, ...]], *, buckets: Iterable[int] | None = None) -> None:
-        """Replace the rows of these buckets, or of the whole table, by these. Rows are in the table's column order."""
+        """Replace the rows of these buckets, or of the whole table. Rows are in the table's column order."""
         columns = ", ".join("?" * len(table.columns))
         put = f"INSERT OR REPLACE INTO {table.name} ({', '.join(table.columns)}) VALUES ({columns})"  # noqa: S608 - ours
         with self._connection:
@@ -69,17 +69,17 @@ class Replica:
         self.load(table, rows, buckets=())
 
     def count(self, table: Table, bucket: int) -> int:
-        """How many rows the bucket has."""
+        """Count the rows of the bucket."""
         statement = f"SELECT count(*) FROM {table.name} WHERE bucket = ?"  # noqa: S608 - a name of ours
         found: int = self._connection.execute(statement, (bucket,)).fetchone()[0]
         return found
 
     def begin(self) -> None:
-        """Open what `keep` or `undo` ends."""
+        """Open a transaction, to be ended by `keep` or `undo`."""
         self._connection.execute("BEGIN")
 
     def attempt(self, table: Table, body: Callable[[Session], T], changes: Changes) -> T:
-        """Run one body; if it raises, everything it did is undone and `changes` is as before."""
+        """Run one body. If it raises, roll it back and leave `changes` unchanged."""
         recorded: list[Change] = []
         self._connection.execute("SAVEPOINT body")
         try:
@@ -100,11 +100,11 @@ class Replica:
         return body(SqliteSession(self._connection))
 
     def keep(self) -> None:
-        """The changes are now in Delta."""
+        """Keep the changes, after they were committed to Delta."""
         self._connection.commit()
 
     def undo(self) -> None:
-        """The changes did not reach Delta."""
+        """Roll the changes back, because they did not reach Delta."""
         self._connection.rollback()
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class Replica:
 
 
 class _Recorder(SqliteSession):
-    """A session that remembers the rows its statements changed."""
+    """A session that records the rows its statements change."""
 
     def __init__(self, connection: sqlite3.Connection, recorded: list[Change]) -> None:
         super().__init__(connection)

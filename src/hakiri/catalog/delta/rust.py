@@ -1,4 +1,4 @@
-"""On a path, delta-rs reads and commits the catalog without a JVM, each commit a compare-and-swap on the version."""
+"""The Delta catalog on a path, by delta-rs without a JVM. Each commit is a compare-and-swap on the version."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class DeltaCatalog(Ledger):
 
 
 class Merge(Protocol):
-    """Makes one commit on top of the handle's own version, or fails."""
+    """Commits on top of the handle's version, or fails."""
 
     def __call__(self, handle: DeltaTable, changes: Changes, revision: int, name: str) -> None: ...
 
@@ -71,7 +71,7 @@ class _Bucket:
 
 @dataclass(slots=True)
 class _Open:
-    """A table at the version that was seen last."""
+    """A table at the last version that was read."""
 
     handle: DeltaTable
     durable: int = -1
@@ -80,7 +80,7 @@ class _Open:
 
 
 class RustExecutor:
-    """Runs the statements by delta-rs."""
+    """Reads and commits with delta-rs."""
 
     def __init__(
         self,
@@ -96,15 +96,15 @@ class RustExecutor:
         self._properties = properties
         self._tables: dict[Table, _Open] = {}
         self._named: set[Path] = set()
-        """Folders whose names are on the disk."""
+        """Folders whose directory entries are synced to disk."""
 
     def refresh(
         self,
         wanted: Wanted,
         replica: Replica,
         *,
-        since: int | None = None,  # noqa: ARG002 - a look at the log is cheap
-        along: tuple[Table, ...] = (),  # noqa: ARG002 - each table is read by itself
+        since: int | None = None,  # noqa: ARG002 - reading the log is cheap
+        along: tuple[Table, ...] = (),  # noqa: ARG002 - each table is read separately
     ) -> None:
         with self._translated():
             for table, buckets in wanted.items():
@@ -123,7 +123,7 @@ class RustExecutor:
     def moment(self) -> int:
         return 0
 
-    def can_try(self, table: Table) -> bool:  # noqa: ARG002 - of no table
+    def can_try(self, table: Table) -> bool:  # noqa: ARG002 - for no table
         return False
 
     def commit(self, changes: Changes) -> bool:
@@ -140,14 +140,14 @@ class RustExecutor:
                 opened.handle = self._load(table)
             if not _is_committed(opened.handle, name, base):
                 return self._lost_race(error)
-            # It is there after all, and others may have come since: what we hold of these buckets may be old.
+            # The commit succeeded after all, and others may have followed: these buckets may be outdated.
             for bucket in changes.buckets():
                 opened.loaded.pop(bucket, None)
             self._make_durable(table, base, opened.handle.version())
             return True
         self._make_durable(table, base, base + 1)
         with self._translated():
-            # Last: until here a failure leaves the buckets marked as read from the old files, so they are read again.
+            # Do this last: after a failure above, the buckets still refer to the old files and are read again.
             files = _files_by_bucket(opened.handle)
             for bucket in changes.buckets():
                 opened.loaded[bucket] = _Bucket(files.get(bucket, frozenset()), base + 1)
@@ -166,14 +166,14 @@ class RustExecutor:
             handle = DeltaTable(path)
             before = handle.version()
             self._upkeep.tend(handle, path)
-            # What was removed is gone at once, so what took its place has to be on the disk as well.
+            # Removed files are gone at once, so the files that replace them must be on disk as well.
             sync_log(path, range(before + 1, handle.version() + 1), named=self._named)
 
     def close(self) -> None:
         self._tables.clear()
 
     def _make_durable(self, table: Table, base: int, version: int) -> None:
-        """Return when the commit survives a power cut, and the one it rests on: its maker may have died too soon."""
+        """Sync the commit to disk, and the one before it: its writer may have died before syncing."""
         opened = self._tables[table]
         first = base + 1 if opened.durable == base else base
         with self._translated():
@@ -197,7 +197,7 @@ class RustExecutor:
         try:
             handle = DeltaTable(path)
         except TableNotFoundError:
-            for log in self._root.glob("*/_delta_log"):  # no table of ours among those of a newer release
+            for log in self._root.glob("*/_delta_log"):  # do not create a table beside those of a newer release
                 _require_known(DeltaTable(log.parent))
             handle = _create(path, table, self._properties)
         _require_known(handle)
@@ -218,8 +218,8 @@ class RustExecutor:
         try:
             yield
         except Exception as error:
-            is_arrows = type(error).__module__.partition(".")[0] == "pyarrow"  # which may not even be loaded
-            is_querys = type(error) is Exception  # delta-rs has no name for what its query engine meets
+            is_arrows = type(error).__module__.partition(".")[0] == "pyarrow"  # not imported here: it may not be loaded
+            is_querys = type(error) is Exception  # delta-rs raises bare exceptions from its query engine
             if not (is_arrows or is_querys or isinstance(error, DeltaError | OSError)):
                 raise
             if not is_full(error):
@@ -234,7 +234,7 @@ def _require_known(handle: DeltaTable) -> None:
 
 
 def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTable:
-    """Make the table, or open the one another process made just now."""
+    """Create the table, or open it if another process has just created it."""
     from hakiri.catalog.delta.arrow import physical
 
     path.mkdir(parents=True, exist_ok=True)
@@ -254,7 +254,7 @@ def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTab
 
 
 def merge_changes(handle: DeltaTable, changes: Changes, revision: int, name: str) -> None:
-    """One MERGE from the handle's own version: it commits as the next one or fails."""
+    """Run one MERGE on the handle's version. It commits the next version or fails."""
     from hakiri.catalog.delta.arrow import source
 
     table = changes.table
@@ -263,7 +263,7 @@ def merge_changes(handle: DeltaTable, changes: Changes, revision: int, name: str
         merge_condition(table, changes.buckets()),
         source_alias="s",
         target_alias="t",
-        # Without retries: a retry would rebase what was decided on this version onto another.
+        # No retries: a retry would apply a decision made on this version to another one.
         commit_properties=CommitProperties(max_commit_retries=0, custom_metadata={"hakiri_commit": name}),
     )
     if changes.has_removals:
@@ -275,15 +275,15 @@ def merge_changes(handle: DeltaTable, changes: Changes, revision: int, name: str
 
 
 def _is_newest(log: Path, version: int) -> bool:
-    """Whether nothing was committed after this version: its entry is there and the next is not.
+    """Return whether this version is the newest: its log entry exists and the next one does not.
 
-    Both are looked for, because a log that has been cleaned up since has neither.
+    Both are checked, because a log that has been cleaned up has neither.
     """
     return (log / f"{version:020}.json").exists() and not (log / f"{version + 1:020}.json").exists()
 
 
 def _is_committed(handle: DeltaTable, name: str, base: int) -> bool:
-    """Whether the commit of this name is there after all."""
+    """Return whether the commit of this name succeeded after all."""
     recent = handle.history(min(_LOOK_BACK, max(handle.version() - base, 1)))
     return any(commit.get("hakiri_commit") == name for commit in recent)
 
@@ -300,7 +300,7 @@ def _files_by_bucket(handle: DeltaTable) -> dict[int, frozenset[str]]:
 def _bring_up(
     replica: Replica, table: Table, handle: DeltaTable, bucket: int, seen: _Bucket | None, found: _Bucket
 ) -> None:
-    """Read what changed in the bucket. Every change raises a row's revision, and only a removal lowers their number."""
+    """Read what changed in the bucket: newer revisions, or all rows if the count shows that some were removed."""
     if seen is not None:
         from hakiri.catalog.delta.arrow import read_newer
 
@@ -312,12 +312,12 @@ def _bring_up(
 
 
 def _read_bucket(table: Table, handle: DeltaTable, bucket: int) -> dict[str, list[Value]]:
-    """All of a bucket at the handle's version, column by column."""
+    """Return all rows of a bucket at the handle's version, column by column."""
     names = [name for name in (*texts(table), *ints(table), "revision") if name != "bucket"]
     statement = WHOLE_BUCKET.format(columns=", ".join(names), bucket=bucket)
-    told = QueryBuilder().register("t", handle).execute(statement).read_all()
-    columns = [list(column.to_pylist()) for column in told.columns]
-    return dict(zip(told.column_names, columns, strict=True))
+    answer = QueryBuilder().register("t", handle).execute(statement).read_all()
+    columns = [list(column.to_pylist()) for column in answer.columns]
+    return dict(zip(answer.column_names, columns, strict=True))
 
 
 def _rows(table: Table, bucket: int, kept: Mapping[str, list[Value]]) -> Iterable[tuple[Value, ...]]:

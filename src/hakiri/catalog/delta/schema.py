@@ -1,4 +1,4 @@
-"""The SQLite statements for a catalog of this release, as the replica of a Delta catalog needs it: empty, in memory."""
+"""The SQLite schema of the in-memory replica."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hakiri.catalog.tables import TABLES, Table
 from hakiri.model.transitions import pairs
 
 INDEXES = (
-    # The claim reads its first rows from here, however many chunks there are.
+    # Lets a claim find the first rows without reading all chunks.
     """CREATE INDEX chunks_claimable ON chunks (pipeline_id, ordinal, table_name, chunk_id, generation)
     WHERE status IN ('pending', 'waiting')""",
     "CREATE INDEX chunks_running ON chunks (pipeline_id, ordinal) WHERE status = 'running'",
@@ -18,7 +18,7 @@ INDEXES = (
 
 
 def create_tables() -> Iterator[str]:
-    """Give the statements that create every table, its indexes, and the triggers that refuse backward moves (G7)."""
+    """Return the statements that create every table, its indexes, and the triggers that refuse backward moves (G7)."""
     for table in TABLES:
         yield _create(table)
     yield from INDEXES

@@ -1,4 +1,4 @@
-"""One Spark application at a time writes a catalog on a local path, because two would lose each other's commits."""
+"""Allows one Spark application at a time to write a catalog on a local path: two would lose each other's commits."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ LOCK_NAME = "_hakiri_writer.lock"
 
 
 _held: dict[Path, int] = {}
-"""Locks of this process, kept until it ends: a catalog that is closed may be opened again by the same application."""
+"""Locks of this process, kept until it ends: the same application may close and reopen a catalog."""
 
 
 def require_sole_writer(location: str, application: str) -> None:
-    """Be the only application that writes the schema at this location. Raises SecondWriter. Repeats are free.
+    """Lock the schema's location for this application. Raises SecondWriter. A repeat does nothing.
 
-    Spark's log store on a local file system looks whether a version exists and then renames: between two JVMs both
-    may win. Unity Catalog and object stores arbitrate commits themselves and need no lock. Two clients of one Spark
-    server are one application.
+    On a local file system, Spark's log store checks whether a version exists and then renames, so two JVMs may both
+    commit it. Unity Catalog and object stores prevent this and need no lock. Two clients of one Spark server are one
+    application.
     """
     folder = local_folder(location)
     if folder is None or folder in _held:
@@ -42,7 +42,7 @@ def require_sole_writer(location: str, application: str) -> None:
 
 
 def local_folder(location: str) -> Path | None:
-    """The schema's folder, if it lies on a disk of this machine. Unity Catalog may not say where it is."""
+    """Return the schema's folder if it is on a local disk. Unity Catalog may not reveal the location."""
     address = urlparse(location)
     if not address.path or address.scheme not in ("", "file"):
         return None

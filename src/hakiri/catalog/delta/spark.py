@@ -1,4 +1,4 @@
-"""On table names, Spark SQL reads and commits the catalog: a head row per table makes each MERGE a compare-and-swap."""
+"""The Delta catalog in named tables, by Spark SQL. A head row per table makes each MERGE a compare-and-swap."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ CREATE_WITH_ROWS = """
 CREATE TABLE {name} USING delta PARTITIONED BY (bucket) TBLPROPERTIES ({properties})
 AS SELECT {columns} FROM {{source}} WHERE NOT is_gone
 """
-"""The first commit of a table makes it, which costs less than half of making it empty and merging into it."""
+"""Creates a table with its first rows, in less than half the time of creating it empty and merging."""
 
 CHANGED = "SELECT '{table}' AS name, ARRAY({columns}) AS kept, revision, head FROM {name} WHERE {condition}"
-"""The same four columns of every table, so that one statement reads several."""
+"""Selects the same four columns of every table, so that one statement can read several tables."""
 
 MERGE = """
 MERGE INTO {name} AS t USING {{source}} AS s ON {condition}
@@ -51,7 +51,7 @@ WHEN MATCHED AND s.is_gone THEN DELETE
 WHEN MATCHED THEN UPDATE SET {updates}
 WHEN NOT MATCHED AND NOT s.is_gone THEN INSERT ({columns}) VALUES ({values})
 """
-"""Any head row that is not at the expected revision fails the whole statement, so the group happens or does not."""
+"""Fails as a whole if the head row is not at the expected revision, so a group of changes is atomic."""
 
 APPEND = """
 MERGE INTO {name} AS t USING {{source}} AS s ON {condition}
@@ -66,16 +66,16 @@ READ_ALL = "SELECT MAX(LENGTH(head)), MAX(LENGTH(CAST(revision AS STRING))) FROM
 OPTIMIZE = "OPTIMIZE {name}"
 
 VACUUM = "VACUUM {name}"
-"""Without a retention, so that the table's own property says how long files are kept."""
+"""Has no RETAIN, so that the table's property decides how long files are kept."""
 
 MADE_BESIDE = {CHUNKS: (ARCHIVE,), LANDINGS: (SCHEMAS, CURSORS)}
-"""Tables that may stay without a row for long, and are made empty once the table is there that they are read with.
+"""Tables that may stay empty for long, by the table they are read with. They are created empty when that one exists.
 
-A table that is missing would have to be looked for at each read.
+A missing table would have to be searched for at each read.
 """
 
 _FOLLOWING = (ARCHIVE, LANDINGS)
-"""Tables that rows, or the word on rows, move to from another."""
+"""Tables that receive rows, or records about rows, from another table."""
 
 _HEAD_BUCKET = -1
 _REMEMBERED = 64
@@ -98,15 +98,15 @@ _DAMAGE = (
 """What Spark says of a log or a file that is cut short, overwritten or gone."""
 
 _IS_THERE = ("ALREADY_EXISTS", "NON_EMPTY_LOCATION")
-"""Why a table could not be made: another has made it, or has begun to and was cut off."""
+"""Errors of a CREATE for a table that another process has created, or has begun to create."""
 
 
 _creating = Lock()
-"""IF NOT EXISTS is no promise between threads of one session: the loser finds a half-made table and fails."""
+"""IF NOT EXISTS is not safe between threads of one session: one may find a half-created table and fail."""
 
 
 class SparkDeltaCatalog(Ledger):
-    """The catalog in the Delta tables of one schema. Give it a session, classic or Connect."""
+    """The catalog in the Delta tables of one schema, over a classic or a Connect session."""
 
     def __init__(
         self, spark: SparkSession, schema: str, *, clock: Clock | None = None, sidecars: Sidecars | None = None
@@ -118,18 +118,18 @@ class SparkDeltaCatalog(Ledger):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the head row says: how many commits the table has had, and which the last ones were."""
+    """The head row of a table: the number of its commits, and the names of the last ones."""
 
     revision: int = 0
     commits: tuple[str, ...] = ()
-    purged: int = 0  # the last revision that removed rows: who has seen less must read everything again
+    purged: int = 0  # the last revision that removed rows: readers of older revisions must read everything again
     schema: int = SCHEMA_VERSION
 
     @classmethod
     def of(cls, revision: int, text: str) -> Head:
-        told = json.loads(text)
+        content = json.loads(text)
         # The first release wrote no number.
-        return cls(revision, tuple(told["commits"]), told["purged"], told.get("schema", 1))
+        return cls(revision, tuple(content["commits"]), content["purged"], content.get("schema", 1))
 
     def next(self, commit: str, *, purges: bool) -> Head:
         revision = self.revision + 1
@@ -141,22 +141,22 @@ class Head:
 
 @dataclass(slots=True)
 class _Held:
-    """What the replica holds of a table, and since when."""
+    """The state of a table in the replica."""
 
     head: Head = field(default_factory=Head)
     asked: int = 0
     """The number of the last statement that read the table, or committed to it."""
     changed: int = 0
-    """The number of the last statement after which the replica held something else."""
+    """The number of the last statement that changed the replica."""
     is_shared: bool = False
-    """Whether the last statement met a commit of somebody else."""
+    """Whether the last statement found a commit of another process."""
 
 
 class SparkExecutor:
-    """Runs the statements by Spark SQL.
+    """Reads and commits with Spark SQL.
 
-    Statements are numbered as they are sent, one after the other. If a table was read by a later statement than the
-    one that last changed what is held of another table, then what is held of the first is not older.
+    Statements are numbered in the order they are sent. If the last statement that read table A came after the one that
+    last changed the replica's copy of table B, then the copy of A is not older than that of B.
     """
 
     def __init__(self, spark: SparkSession, schema: str) -> None:
@@ -169,9 +169,9 @@ class SparkExecutor:
         self._append_only: str | None = None
         with self._translated():
             described = self._describe_schema()
-        # Before any table is made or read: a second writer must not even try.
+        # Before any table is created or read: a second writer must not even try.
         location = next((value for name, value in described if name == "Location"), None)
-        if location and local_folder(location):  # nobody else is asked who they are: serverless does not tell
+        if location and local_folder(location):  # elsewhere no lock is needed, and serverless has no app id
             require_sole_writer(location, spark.conf.get("spark.app.id") or "")
         with self._translated():
             self._open()
@@ -237,7 +237,7 @@ class SparkExecutor:
                     raise
 
     def close(self) -> None:
-        """The session is not ours to stop."""
+        """Do nothing: the session belongs to the caller."""
 
     def _name(self, table: Table) -> str:
         return f"{self._schema}.`{table.name}`"
@@ -253,7 +253,7 @@ class SparkExecutor:
         return self._ask(describe)
 
     def _open(self) -> None:
-        """Find out which tables there are, and make sure that we know their columns."""
+        """Find the existing tables, and check that this release knows their schema."""
         self._find_tables()
         if made := [table for table in TABLES if table.name in self._there]:
             _require_known(int(self._properties(made[0])["hakiri.schema"]))
@@ -262,12 +262,12 @@ class SparkExecutor:
         for table, others in MADE_BESIDE.items():
             for other in others if table.name in self._there else ():
                 if other.name not in self._there:
-                    # Another process may be making it, or we may not: what is missing has no rows, and is looked for.
+                    # Another process may be creating it, or this user may not. A missing table counts as empty.
                     with suppress(Exception):
                         self._make(other)
 
     def _require_missing(self, table: Table) -> None:
-        """Raise CatalogUnavailable for a table that is there and not listed, as one is that we may not read."""
+        """Raise CatalogUnavailable if the table exists but is not listed, because this user may not read it."""
         try:
             self._ask(PROBE.format(name=self._name(table)))
         except Exception as error:
@@ -282,7 +282,7 @@ class SparkExecutor:
                 self._held.setdefault(table, _Held()).asked = self._sent
 
     def _make(self, table: Table) -> None:
-        """Make the table without a row, where it is missing."""
+        """Create the table empty, if it is missing."""
         kept = [f"{name} STRING" for name in texts(table)] + [f"{name} BIGINT" for name in ints(table)]
         statement = CREATE.format(name=self._name(table), columns=", ".join(kept), properties=_properties(table))
         with _creating:
@@ -290,7 +290,7 @@ class SparkExecutor:
         self._there.add(table.name)
 
     def _make_with(self, changes: Changes, head: Head) -> None:
-        """Make the table with these rows in one commit. Fails where there is one."""
+        """Create the table with these rows in one commit. Fails if the table exists."""
         table = changes.table
         statement = CREATE_WITH_ROWS.format(
             name=self._name(table),
@@ -302,7 +302,7 @@ class SparkExecutor:
         self._there.add(table.name)
 
     def _is_made_by_another(self, table: Table, error: Exception) -> bool:
-        """Whether the table could not be made because it is there; one that is only half made is made whole."""
+        """Return whether the table could not be created because it exists; complete it if it was half-created."""
         if not any(mark in str(error) for mark in _IS_THERE):
             return False
         if table.name not in self._there:
@@ -317,7 +317,7 @@ class SparkExecutor:
         return since is None or table.append_only or self._asked(table) <= since
 
     def _read_later(self, wanted: Wanted, along: tuple[Table, ...], replica: Replica) -> None:
-        """Read tables again unless what is held of them is certainly not older than what is held of the first."""
+        """Read tables again unless their copy is known to be no older than that of the first table."""
         first, *others = wanted
         changed = self._held[first].changed
         if changed and any(self._asked(other) <= changed for other in others):
@@ -326,7 +326,7 @@ class SparkExecutor:
             self._read(dict.fromkeys(later), replica)
 
     def _read(self, wanted: Wanted, replica: Replica) -> None:
-        """Load what was committed to these tables since the revisions we hold. A table that is missing has no rows."""
+        """Load what was committed to these tables since they were last read. A missing table counts as empty."""
         if any(table.name not in self._there for table in wanted):
             self._find_tables()
         there = {table: buckets for table, buckets in wanted.items() if table.name in self._there}
@@ -338,7 +338,7 @@ class SparkExecutor:
             self._read(dict.fromkeys(purged), replica)
 
     def _changed(self, wanted: Wanted) -> dict[str, list[SparkRow]]:
-        """Rows by table, of all tables in one statement."""
+        """Return the changed rows by table, read in one statement."""
         found: dict[str, list[SparkRow]] = {table.name: [] for table in wanted}
         for row in self._ask(" UNION ALL ".join(self._select(table, buckets) for table, buckets in wanted.items())):
             found[row["name"]].append(row)
@@ -352,7 +352,7 @@ class SparkExecutor:
         return CHANGED.format(table=table.name, columns=", ".join(kept), name=self._name(table), condition=condition)
 
     def _load(self, table: Table, buckets: frozenset[int] | None, found: list[SparkRow], replica: Replica) -> bool:
-        """Put what was found into the replica. False if rows were removed since, so that all has to be read again."""
+        """Load the rows into the replica. False if rows were removed, so that everything has to be read again."""
         held = self._held[table]
         held.asked = self._sent
         rows = _unpacked(table, [row["kept"] for row in found if not row["head"]])
@@ -390,7 +390,7 @@ class SparkExecutor:
         return self._spark.createDataFrame(list(_source(changes, head)), _source_schema(changes.table))
 
     def _is_committed(self, table: Table, commit: str) -> bool:
-        if table.append_only:  # has no head row that would tell
+        if table.append_only:  # it has no head row that records commits
             return False
         with self._translated():
             if table.name not in self._there:
@@ -407,14 +407,14 @@ class SparkExecutor:
         if not table.append_only:
             return
         with self._translated():
-            # Looked at once: from then on the history tells who takes it off.
+            # Read once: later changes of the property are found in the history.
             self._append_only = self._append_only or self._properties(table).get("delta.appendOnly")
             history = self._ask(f"DESCRIBE HISTORY {self._name(table)}")
         commits = [(row["version"], row["operation"]) for row in history]
         require_append_only(self._name(LINEAGE), self._append_only, commits)
 
     def _properties(self, table: Table) -> dict[str, str]:
-        """The table's properties, which DESCRIBE DETAIL would tell only after counting its files."""
+        """Return the table's properties, without the file count of DESCRIBE DETAIL."""
         return {row["key"]: row["value"] for row in self._ask(f"SHOW TBLPROPERTIES {self._name(table)}")}
 
     def _ask(self, statement: str) -> list[SparkRow]:
@@ -422,7 +422,7 @@ class SparkExecutor:
         return self._spark.sql(statement).collect()
 
     def _tidy(self, table: Table) -> None:
-        """Compact and vacuum now and then. A failure changes nothing: what was committed before it stays committed."""
+        """Compact and vacuum from time to time. Failures are ignored: the commits before them stay."""
         self._commits[table] += 1
         with suppress(Exception):
             if self._commits[table] % COMPACT_EVERY == 0:
@@ -459,8 +459,8 @@ class SparkExecutor:
 
 
 def _properties(table: Table) -> str:
-    """The properties that a table is made with, as SQL lists them."""
-    # Spark reads the whole log since the last checkpoint for every statement that follows a commit.
+    """Return the properties of a new table, as SQL."""
+    # After a commit, Spark reads the whole log since the last checkpoint, so checkpoints are frequent.
     properties = {**PROPERTIES, "delta.checkpointInterval": "10", "hakiri.schema": str(SCHEMA_VERSION)}
     if table.append_only:
         properties["delta.appendOnly"] = "true"
@@ -473,7 +473,7 @@ def _require_known(schema: int) -> None:
 
 
 def _source(changes: Changes, head: Head) -> Iterator[tuple[Value | bool, ...]]:
-    """The changed rows, and the head row that must be at the revision they were decided on."""
+    """Yield the changed rows, and the head row with the revision that the changes were decided on."""
     table = changes.table
     for change in changes.by_key.values():
         yield (*pack(table, change.row).values(), head.revision, "", -1, change.is_gone)
@@ -488,7 +488,7 @@ def _source_schema(table: Table) -> str:
 
 
 def _unpacked(table: Table, rows: Sequence[Sequence[str]]) -> list[tuple[Value, ...]]:
-    """The rows in the catalog's column order, from texts in the order of the Delta table's columns."""
+    """Convert texts in the order of the Delta columns to rows in the catalog's column order."""
     many = len(texts(table))
     typed = [(*row[:many], *map(int, row[many:])) for row in rows]
     kept = zip(*typed, strict=True) if typed else ((),) * len(columns(table))

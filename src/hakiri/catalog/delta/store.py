@@ -1,4 +1,4 @@
-"""Whoever waits for a commit shares the next one, so a hundred threads cost a handful of commits."""
+"""The store over Delta tables. Threads that wait for a commit share the next one, so many threads need few commits."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ MAX_TRIES = 200
 LONGEST_PAUSE_SECONDS = 0.25
 COMMITS_A_TURN = 4
 GATHER_SECONDS = 0.005
-"""How long a turn is kept for threads that were just served and may be back with their next request."""
+"""How long a turn is kept for threads that were just served and may send their next request."""
 
 
 LOOKED_AT = (CHUNKS, ARCHIVE, LANDINGS, CURSORS, SCHEMAS, PIPELINES)
-"""The tables that one look at a pipeline's state reads together."""
+"""The tables that are read together inside `one_look`."""
 
 
 class DeltaStore:
-    """A store over Delta tables: bodies are run on a replica, in groups, and each group is one MERGE."""
+    """Runs bodies on a replica, in groups, and commits each group with one MERGE."""
 
     def __init__(self, executor: Executor, locks: Locks, clock: Clock) -> None:
         self._executor = executor
@@ -55,7 +55,7 @@ class DeltaStore:
             self._look.since = before
 
     def _looked_since(self) -> int | None:
-        """The moment at which this thread's look began; None outside of a look."""
+        """Return when this thread's `one_look` began; None outside of one."""
         found: int | None = getattr(self._look, "since", None)
         return found
 
@@ -71,7 +71,7 @@ class DeltaStore:
         with self._queued:
             self._queues.setdefault(table, []).append(ticket)
             self._queued.notify_all()
-        with self._lead.unless(lambda: ticket.is_settled) as is_leading:
+        with self._lead.held_unless(lambda: ticket.is_settled) as is_leading:
             if is_leading:
                 self._serve(table)
         return ticket.result()
@@ -81,12 +81,12 @@ class DeltaStore:
     ) -> T:
         since = self._looked_since()
         along = () if since is None else LOOKED_AT
-        with self._lead.unless(_never):
+        with self._lead.held_unless(_never):
             self._executor.refresh(dict.fromkeys(tables, buckets), self._replica, since=since, along=along)
             return self._replica.look(body)
 
     def progress(self, pipeline: str | None) -> list[Row]:
-        with self._lead.unless(_never):
+        with self._lead.held_unless(_never):
             counted = self._executor.progress(pipeline)
         if counted is not None:
             return counted
@@ -94,11 +94,11 @@ class DeltaStore:
 
     def tend(self) -> None:
         for table in TABLES:
-            with self._lead.unless(_never), self._locks.turn(table):
+            with self._lead.held_unless(_never), self._locks.turn(table):
                 self._executor.tend(table)
 
     def close(self) -> None:
-        with self._lead.unless(_never):
+        with self._lead.held_unless(_never):
             self._executor.close()
             self._locks.close()
             self._replica.close()
@@ -108,7 +108,7 @@ class DeltaStore:
             return self._queues.pop(table, [])
 
     def _serve(self, table: Table) -> None:
-        """Settle every ticket that is waiting, with its answer or with an error."""
+        """Settle every waiting ticket with its answer or an error."""
         tickets: list[_Ticket[Any]] = []
         try:
             self._commit(table, tickets)
@@ -122,14 +122,14 @@ class DeltaStore:
     def _commit(self, table: Table, tickets: list[_Ticket[Any]]) -> None:
         for tries in range(MAX_TRIES):
             with self._locks.turn(table):
-                tickets += self._take(table)  # as late as can be: who came while we waited comes along
+                tickets += self._take(table)  # after waiting, so that tickets queued meanwhile are included
                 if self._use_turn(table, tickets):
                     return
             self._clock.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.005 * 2 ** min(tries, 6))))  # noqa: S311 - no secret
         raise CatalogBusy(table=table.name, tries=MAX_TRIES)
 
     def _use_turn(self, table: Table, tickets: list[_Ticket[Any]]) -> bool:
-        """Commit, and again for those who come back at once: while it is our turn, what we hold is the newest."""
+        """Commit, and again for threads that return at once: during this turn, the replica stays the newest."""
         for left in reversed(range(COMMITS_A_TURN)):
             if not self._try(table, tickets):
                 return False
@@ -149,11 +149,11 @@ class DeltaStore:
             return self._queues.pop(table, [])
 
     def _try(self, table: Table, tickets: list[_Ticket[Any]]) -> bool:
-        """Decide everything on what the replica holds if that is likely to be the newest version, else on the newest.
+        """Run the group on the replica as it is if it is probably up to date; otherwise refresh it first.
 
-        A commit proves that the decision was made on the newest version, whatever a body has answered. Without a
-        commit nothing proves it, so a group that changes nothing is decided again after a refresh. So is a group that
-        reads other tables: those are read anew each time, and the written table along with them.
+        A successful commit proves that the replica was up to date. Without a commit nothing proves it, so a group that
+        changes nothing is run again after a refresh. A group that reads other tables always needs a refresh of them
+        and of the written table.
         """
         if self._executor.can_try(table) and not any(ticket.reads for ticket in tickets):
             done = self._decide(table, tickets, settles_unchanged=False)
@@ -163,7 +163,7 @@ class DeltaStore:
         return bool(self._decide(table, tickets, settles_unchanged=True))
 
     def _decide(self, table: Table, tickets: list[_Ticket[Any]], *, settles_unchanged: bool) -> bool | None:
-        """Run the bodies and commit what they change; whether that is done. None if nothing changed or is settled."""
+        """Run the bodies, commit their changes, and return whether that succeeded. None if nothing changed."""
         changes = Changes(table)
         self._replica.begin()
         try:
@@ -187,23 +187,23 @@ class DeltaStore:
 
 
 def _wanted(table: Table, tickets: list[_Ticket[Any]]) -> Wanted:
-    """The written table first: what the replica holds of the others is then never older."""
+    """List the written table first, so that the replica's copy of the others is never older."""
     buckets = [ticket.buckets for ticket in tickets]
     some = None if None in buckets else frozenset().union(*(one for one in buckets if one is not None))
     return {table: some, **{other: None for ticket in tickets for other in ticket.reads}}
 
 
 class _Lead:
-    """One thread at a time has the replica. Those whose work it did along the way all go on at once: had they to take
-    turns to learn of it, the next leader would start with an empty queue."""
+    """Gives the replica to one thread at a time, the leader. Threads whose tickets it settled all continue at once: if
+    each had to wait for the lead first, the next leader would find an empty queue."""
 
     def __init__(self) -> None:
         self._condition = Condition()
         self._is_taken = False
 
     @contextmanager
-    def unless(self, is_moot: Callable[[], bool]) -> Iterator[bool]:
-        """Wait for the lead, or until there is nothing left to lead for; say which."""
+    def held_unless(self, is_moot: Callable[[], bool]) -> Iterator[bool]:
+        """Wait for the lead, or until `is_moot()`. Yields whether this thread leads."""
         with self._condition:
             self._condition.wait_for(lambda: is_moot() or not self._is_taken)
             is_leading = not is_moot()
@@ -217,7 +217,7 @@ class _Lead:
                     self._condition.notify_all()
 
     def announce(self) -> None:
-        """Let those go on for whom there is nothing left to lead for."""
+        """Wake the threads whose tickets are settled."""
         with self._condition:
             self._condition.notify_all()
 
@@ -227,13 +227,13 @@ def _never() -> bool:
 
 
 def _interrupted(table: Table) -> CatalogUnavailable:
-    """What the others of a group are told when the thread that was committing for them is stopped."""
+    """Return the error for the other tickets of a group when the committing thread is stopped."""
     return CatalogUnavailable(store=table.name, reason="the thread that was committing was stopped")
 
 
 @dataclass(slots=True)
 class _Ticket(Generic[T]):
-    """A body waiting for its turn, and what came of it."""
+    """A waiting body, and its result."""
 
     body: Callable[[Session], T]
     reads: tuple[Table, ...]
@@ -243,11 +243,11 @@ class _Ticket(Generic[T]):
     error: BaseException | None = None
 
     def decide(self, replica: Replica, table: Table, changes: Changes) -> None:
-        """Run the body. What it refuses is its own caller's affair, not the group's."""
+        """Run the body. Its error goes to its own caller and does not affect the group."""
         self.answers, self.error = (), None
         try:
             self.answers = (replica.attempt(table, self.body, changes),)
-        except Exception as refusal:  # noqa: BLE001 - raised again where it belongs
+        except Exception as refusal:  # noqa: BLE001 - raised again in its caller's thread
             self.error = refusal
 
     def settle(self) -> None:

@@ -1,4 +1,4 @@
-"""The catalog's own tables on a path stay small, quick to open and free of litter by themselves."""
+"""Compacts and vacuums the catalog's tables on a path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VACUUM_HOURS = 24
 
 
 class Upkeep:
-    """Counts a process's commits per table and tidies up now and then. Checkpoints are written by the commits."""
+    """Compacts and vacuums after every so many commits of a process. Commits write checkpoints themselves."""
 
     def __init__(
         self, *, compact_every: int = COMPACT_EVERY, vacuum_every: int = VACUUM_EVERY, vacuum_hours: int = VACUUM_HOURS
@@ -27,7 +27,7 @@ class Upkeep:
         self._commits: Counter[Table] = Counter()
 
     def after_commit(self, table: Table, handle: DeltaTable) -> None:
-        """Compact or vacuum if it is time. A failure is no loss: the commit stands, and the next one tidies up."""
+        """Compact or vacuum if it is due. Failures are ignored: the commit stands, and a later one tries again."""
         self._commits[table] += 1
         count = self._commits[table]
         with suppress(DeltaError):
@@ -37,10 +37,10 @@ class Upkeep:
                 self._vacuum(handle)
 
     def tend(self, handle: DeltaTable, folder: Path) -> None:
-        """Compact and vacuum what lies in the folder: a process that ends soon never comes to its turn."""
-        with suppress(CommitFailedError):  # others' commits come first
+        """Compact and vacuum now: short processes never reach the number of commits after which it is due."""
+        with suppress(CommitFailedError):  # give way to other commits
             handle.optimize.compact()
-            # What is gone already is listed again for as long as the log tells of it.
+            # Files already removed stay in the list as long as the log mentions them.
             if any((folder / name).exists() for name in self._vacuum(handle, is_rehearsal=True)):
                 self._vacuum(handle)
 

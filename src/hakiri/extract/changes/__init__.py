@@ -1,1 +1,1 @@
-"""Change feeds: one file per way of writing a change down, and what all of them become."""
+"""Change feeds: one module per format of changes, and the form they are normalized to."""

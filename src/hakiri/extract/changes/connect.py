@@ -1,7 +1,7 @@
-"""Values of Kafka Connect's JSON converter as values of a column.
+"""Converts values written by Kafka Connect's JSON converter to values of a column.
 
-A message may carry a schema, which names what a number or a text stands for: days since 1970, a decimal in base64.
-Without one, a value is read by the column's declared type, and refused where Debezium writes two kinds of values alike.
+A message may contain a schema with the meaning of a number or a text: days since 1970, a decimal in base64.
+Without one, the column's declared type decides; values that Debezium writes in ambiguous forms are refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyarrow import types
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
 
 Convert = Callable[[Any], Any]
-"""Gives a value that `fit_values` reads; raises ValueError with the reason where there is none."""
+"""Converts to a value that `fit_values` reads; raises ValueError with the reason."""
 
 UNCLEAR_TIME = "is a number, and no schema tells its unit: set `schemas.enable`, or declare the column as bigint"
 UNCLEAR_DECIMAL = (
@@ -57,19 +57,19 @@ _MAX_BYTES = 1_000
 _MAX_DEPTH = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[0-9]+([eE][+]?[0-9]+)?")
-"""A number whose every letter is one of base64."""
+"""A number that could also be base64."""
 _PLAIN = {
     "boolean": pa.bool_(),
     **dict.fromkeys(("int8", "int16", "int32", "int64"), pa.int64()),
     **dict.fromkeys(("float", "double"), pa.float64()),
     "bytes": pa.binary(),
 }
-"""Numbers are as wide as JSON's, so that a column which its database widens stays what it is."""
+"""Numbers have the widest type, so that widening a column in the database does not change the table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConnectType:
-    """What a message's schema tells of one value; messages with one schema share one."""
+    """The schema of one value of a message. Messages with the same schema share it."""
 
     type: str
     name: str = ""
@@ -80,21 +80,21 @@ class ConnectType:
     """Of a list or a map."""
 
     def field(self, name: str) -> ConnectType | None:
-        """The type of a struct's field."""
+        """Return the type of a struct's field."""
         return next((kind for own, kind in self.fields if own == name), None)
 
     def number(self, parameter: str) -> int | None:
-        """A parameter that is a number."""
+        """Return a numeric parameter."""
         text = dict(self.parameters).get(parameter, "")
         return int(text) if re.fullmatch(r"-?[0-9]{1,4}", text) else None
 
 
 def connect_type(value: Any, depth: int = 0) -> ConnectType | None:
-    """The type that a schema, as JSON has it, describes; None where it describes none."""
+    """Parse a schema in JSON; None if it describes no type."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str) or depth > _MAX_DEPTH:
         return None
-    told, name, parameters = value.get("fields"), value.get("name"), value.get("parameters")
-    members = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    listed, name, parameters = value.get("fields"), value.get("name"), value.get("parameters")
+    members = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     fields = [(one.get("field"), connect_type(one, depth + 1)) for one in members]
     items = value.get("items") if value["type"] == "array" else value.get("values")
     return ConnectType(
@@ -106,52 +106,52 @@ def connect_type(value: Any, depth: int = 0) -> ConnectType | None:
     )
 
 
-def arrow_kind(told: ConnectType) -> pa.DataType:
-    """The type of a column with such values, where none is declared; a time of day is text."""
-    if told.name in _DATES:
+def arrow_kind(spec: ConnectType) -> pa.DataType:
+    """Return the column type for such values if none is declared; a time of day is text."""
+    if spec.name in _DATES:
         return pa.date32()
-    if told.name in _TIMESTAMPS:
+    if spec.name in _TIMESTAMPS:
         return PLAIN_TIMESTAMP
-    if told.name == _ZONED:
+    if spec.name == _ZONED:
         return UTC_TIMESTAMP
-    if told.name == _DECIMAL:
-        return _decimal_kind(told)
-    if told.name in _TIMES or told.name == _ANY_SCALE:
+    if spec.name == _DECIMAL:
+        return _decimal_kind(spec)
+    if spec.name in _TIMES or spec.name == _ANY_SCALE:
         return pa.string()
-    if told.type == "array" and told.items:
-        return pa.list_(arrow_kind(told.items))
-    if told.type == "map" and told.items:
-        return pa.map_(pa.string(), arrow_kind(told.items))
-    if told.type == "struct" and told.fields:
-        return pa.struct([(name, arrow_kind(kind)) for name, kind in dict(told.fields).items()])
-    return _PLAIN.get(told.type, pa.string())
+    if spec.type == "array" and spec.items:
+        return pa.list_(arrow_kind(spec.items))
+    if spec.type == "map" and spec.items:
+        return pa.map_(pa.string(), arrow_kind(spec.items))
+    if spec.type == "struct" and spec.fields:
+        return pa.struct([(name, arrow_kind(kind)) for name, kind in dict(spec.fields).items()])
+    return _PLAIN.get(spec.type, pa.string())
 
 
-def converter(told: ConnectType | None, kind: pa.DataType) -> Convert | None:
-    """Reads values of a message as values of a column; None where they are read as they are."""
+def converter(spec: ConnectType | None, kind: pa.DataType) -> Convert | None:
+    """Return a function that converts values of a message; None if they need no conversion."""
     if types.is_list(kind):
-        return _each(converter(told.items if told else None, kind.value_type))
+        return _each(converter(spec.items if spec else None, kind.value_type))
     if types.is_map(kind):
-        return _each(converter(told.items if told else None, kind.item_type))
+        return _each(converter(spec.items if spec else None, kind.item_type))
     if types.is_struct(kind):
-        return _members({one.name: converter(told.field(one.name) if told else None, one.type) for one in kind})
-    return _undescribed(kind) if told is None else _described(told, kind)
+        return _members({one.name: converter(spec.field(one.name) if spec else None, one.type) for one in kind})
+    return _undescribed(kind) if spec is None else _described(spec, kind)
 
 
-def _described(told: ConnectType, kind: pa.DataType) -> Convert | None:
+def _described(spec: ConnectType, kind: pa.DataType) -> Convert | None:
     if types.is_integer(kind):
-        return None  # as the message has it, whatever it counts
-    if told.name in _DATES:
+        return None  # unchanged, whatever its unit
+    if spec.name in _DATES:
         return _day
-    if told.name in _TIMESTAMPS:
-        return partial(_instant, unit=_TIMESTAMPS[told.name], zone="Z" if _has_zone(kind) else "")
-    if told.name in _TIMES:
-        return partial(_time_of_day, unit=_TIMES[told.name])
-    if told.name == _DECIMAL:
-        return partial(_decimal, scale=told.number("scale"))
-    if told.name == _ANY_SCALE:
+    if spec.name in _TIMESTAMPS:
+        return partial(_instant, unit=_TIMESTAMPS[spec.name], zone="Z" if _has_zone(kind) else "")
+    if spec.name in _TIMES:
+        return partial(_time_of_day, unit=_TIMES[spec.name])
+    if spec.name == _DECIMAL:
+        return partial(_decimal, scale=spec.number("scale"))
+    if spec.name == _ANY_SCALE:
         return _scaled
-    return _bytes if told.type == "bytes" and types.is_binary(kind) else None
+    return _bytes if spec.type == "bytes" and types.is_binary(kind) else None
 
 
 def _undescribed(kind: pa.DataType) -> Convert | None:
@@ -164,8 +164,8 @@ def _undescribed(kind: pa.DataType) -> Convert | None:
     return _bytes if types.is_binary(kind) else None
 
 
-def _decimal_kind(told: ConnectType) -> pa.DataType:
-    scale, precision = told.number("scale") or 0, told.number("connect.decimal.precision") or _MAX_DIGITS
+def _decimal_kind(spec: ConnectType) -> pa.DataType:
+    scale, precision = spec.number("scale") or 0, spec.number("connect.decimal.precision") or _MAX_DIGITS
     precision = max(precision, scale, 1) if scale >= 0 else precision - scale
     return pa.decimal128(precision, max(scale, 0)) if 0 < precision <= _MAX_DIGITS else pa.string()
 
@@ -242,7 +242,7 @@ def _no_count(value: Any) -> Any:
 
 
 def _decimal(value: Any, *, scale: int | None) -> Any:
-    """The digits of a decimal; the converter's `decimal.format` may have written them as a number."""
+    """Return the digits of a decimal; depending on `decimal.format` they are written as a number."""
     if not isinstance(value, str):
         return value
     if scale is None:
@@ -264,9 +264,9 @@ def _scaled(value: Any) -> Any:
 
 
 def _digits_or_base64(value: Any, *, kind: pa.DataType) -> Any:
-    """Read a decimal of which no schema tells how it is written, from its own letters alone.
+    """Read a decimal without a schema, judging by its own characters only.
 
-    What is read beside it tells nothing: a batch may end anywhere.
+    Other values are not considered, because the result must not depend on where a batch ends.
     """
     if isinstance(value, dict):
         return _scaled(value)

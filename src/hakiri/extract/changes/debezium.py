@@ -1,6 +1,6 @@
-"""A Debezium envelope holds a row before and after its change, what the change was, and where in the log it stood.
+"""Reads Debezium envelopes: the row before and after a change, the operation, and the position in the log.
 
-The parts may be objects, or texts with JSON in them, as a source gives them. A change is ordered by where it stood:
+The parts may be objects or JSON texts. Changes are ordered by their position:
 `source.lsn` of a PostgreSQL server; `file`, `pos` and `row` of a MySQL server, the file by its number.
 """
 
@@ -24,31 +24,31 @@ from hakiri.spec.feed import BINLOG, LSN, position_column
 
 MEANT = {"c": Op.UPSERT, "r": Op.UPSERT, "u": Op.UPSERT, "d": Op.DELETE, "t": Op.CLEAR}
 MESSAGE = "m"
-"""What an application wrote into the log by hand; it is about no row."""
+"""A message that an application wrote into the log; it does not concern a row."""
 _FILE = "file"
 _COUNTS = frozenset({*LSN, *BINLOG, "ts_ms", "ts_us", "ts_ns", "scn", "txId", "ord", "event_serial_no"}) - {_FILE}
-"""Fields of `source` that count: those of PostgreSQL and MySQL, and the ones that other servers have in their place."""
+"""Numeric position fields of `source`: those of PostgreSQL and MySQL, and their equivalents of other servers."""
 _NUMBER = r"(?P<number>[0-9]+)$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelopes:
-    """What is known of a table's envelopes before one is read."""
+    """What is known about a table's envelopes before one is read."""
 
     table: str
     key: tuple[str, ...]
     sequence: tuple[str, ...] = ()
-    """Fields of `source`; those that its server orders by when left out."""
+    """Fields of `source`; by default, those that order the server's log."""
     names: tuple[str, ...] = ()
-    """The columns of the rows to keep; all of them when left out."""
+    """The columns of the rows to keep; by default, all."""
     kind: pa.StructType | None = None
-    """What the rows are, where that is declared."""
+    """The type of the rows, if it is declared."""
     learned: pa.StructType | None = None
-    """What a sample's own schemas tell of the rows, where nothing is declared."""
+    """The type of the rows according to the schemas in a sample, if it is not declared."""
 
 
 def tell_envelopes(batch: pa.RecordBatch, envelopes: Envelopes) -> Normalized:
-    """What the envelopes tell. Raises ChangesUnfit where they are none, or tell too little."""
+    """Normalize the changes in the envelopes. Raises ChangesUnfit if these are no envelopes, or lack a part."""
     _require_envelopes(batch.schema, envelopes)
     messages = Messages(batch)
     before, after = messages.side("before"), messages.side("after")
@@ -90,7 +90,7 @@ def _require_envelopes(schema: pa.Schema, envelopes: Envelopes) -> None:
 
 
 def _without_operation(messages: Messages, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Which messages are about no row, and which are none of Debezium's."""
+    """Return which messages concern no row, and which are not Debezium's."""
     is_message = pc.fill_null(pc.equal(texts, MESSAGE), fill_value=False).to_pylist()
     is_strange = [False] * len(texts)
     for place in pc.indices_nonzero(pc.is_null(texts)).to_pylist():
@@ -101,7 +101,7 @@ def _without_operation(messages: Messages, texts: pa.Array) -> tuple[pa.Array, p
 
 
 def _kind(messages: Messages, before: Side, after: Side, envelopes: Envelopes) -> pa.StructType:
-    """The type of the rows: as declared, or as both sides show it."""
+    """Return the type of the rows: as declared, or as seen in both sides."""
     if envelopes.kind is not None:
         return envelopes.kind
     shown = {field.name: field for field in (*rows_kind(messages, before, after), *(envelopes.learned or ()))}
@@ -111,16 +111,16 @@ def _kind(messages: Messages, before: Side, after: Side, envelopes: Envelopes) -
 
 
 def rows_kind(messages: Messages, before: Side, after: Side) -> pa.StructType:
-    """The type of the rows as their schemas tell it, or as both sides show it."""
+    """Return the type of the rows according to their schemas, or as seen in both sides."""
     sides = {"before": before, "after": after}
     found = (messages.shown(name) or side.shown_kind() for name, side in sides.items())
     shown = settled(reduce(widened, (one for one in found if one is not None), pa.struct([])))
-    told = reduce(widened, (*before.told_kinds(), *after.told_kinds()), pa.struct([]))
-    return pa.struct(list({field.name: field for field in (*shown, *told)}.values()))
+    by_schema = reduce(widened, (*before.schema_kinds(), *after.schema_kinds()), pa.struct([]))
+    return pa.struct(list({field.name: field for field in (*shown, *by_schema)}.values()))
 
 
 def _unavailable(columns: Mapping[str, Column], size: int) -> pa.Array:
-    """The names of the columns that a message has placeholders for; NULL where it has none."""
+    """Return the columns for which each message has placeholders; NULL if it has none."""
     found: list[list[str] | None] = [None] * size
     for name, column in columns.items():
         if column.unavailable is not None:
@@ -130,7 +130,7 @@ def _unavailable(columns: Mapping[str, Column], size: int) -> pa.Array:
 
 
 def _position(messages: Messages, envelopes: Envelopes) -> tuple[dict[str, pa.Array], list[Unfit]]:
-    """Where each change stood in the log, as columns of the row."""
+    """Return the log position of each change, as columns of the row."""
     shown = messages.shown("source")
     fields = envelopes.sequence or _usual(shown, envelopes.table)
     if shown is not None and (unknown := [name for name in fields if shown.get_field_index(name) < 0]):
@@ -142,7 +142,7 @@ def _position(messages: Messages, envelopes: Envelopes) -> tuple[dict[str, pa.Ar
 
 
 def position_kind(name: str) -> pa.DataType | None:
-    """The type of a field of `source` that Debezium's servers order by, whatever a file has in it; None of another."""
+    """Return the type of a position field of `source`, whatever a file contains; None for any other field."""
     if name == _FILE:
         return pa.string()
     return pa.int64() if name in _COUNTS else None
@@ -155,7 +155,7 @@ def _kind_at(shown: pa.StructType | None, name: str) -> pa.DataType:
 
 
 def _usual(shown: pa.StructType | None, table: str) -> tuple[str, ...]:
-    """The fields that a server's own log is ordered by."""
+    """Return the fields that order the server's log."""
     for fields in (LSN, BINLOG):
         if shown is not None and all(shown.get_field_index(name) >= 0 for name in fields):
             return fields
@@ -164,14 +164,14 @@ def _usual(shown: pa.StructType | None, table: str) -> tuple[str, ...]:
 
 
 def _number(files: pa.Array, name: str) -> pa.Array:
-    """The number that a log file's name ends with: names of more digits would sort before others as texts."""
+    """Return the number at the end of a log file's name: as texts, longer numbers would sort before shorter ones."""
     if name != _FILE or not types.is_string(files.type):
         return files
     return pc.struct_field(pc.extract_regex(files, _NUMBER), "number").cast(pa.int64())
 
 
 def _unfit(side: Side, name: str, columns: Mapping[str, Column]) -> list[Unfit]:
-    """The rows of which a part does not fit, by part and reason."""
+    """Return the rows with a part that does not fit, by part and reason."""
     found = _misfits(side.faults, name, side.size)
     for member, column in columns.items():
         found += _misfits(column.misfits, f"{name}.{member}", side.size)
@@ -179,7 +179,7 @@ def _unfit(side: Side, name: str, columns: Mapping[str, Column]) -> list[Unfit]:
 
 
 def _taken(columns: Iterable[str], position: Iterable[str]) -> list[str]:
-    """The columns of rows that have the name of one that Hakiri adds."""
+    """Return the columns whose names Hakiri uses for its own."""
     return [name for name in columns if is_reserved(name) or name.casefold() in position]
 
 

@@ -1,7 +1,7 @@
-"""A source of messages is described so that their rows are read by the types that the manifest or a schema gives them.
+"""Describes a source of messages so that the types of their rows come from the manifest or from message schemas.
 
-A connector types JSON by what it sees in it, which loses the digits of long numbers. Rows whose types come from
-elsewhere are asked for as text instead.
+A connector infers the types of JSON from its values, which loses digits of long numbers. Rows whose types are known
+otherwise are therefore requested as text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _LEARNED = b"hakiri.rows"
 
 
 def messages_schema(found: TableSchema, read: Read, *, is_typed: bool) -> TableSchema:
-    """The described source with its rows as texts, and with the columns that the schemas of its first messages tell of.
+    """Return the schema with its rows as texts, and with the columns that the schemas of the first messages define.
 
-    Reads one batch where messages carry schemas and no types are declared.
+    Reads one batch if messages contain schemas and no types are declared.
     """
     has_schemas = {SCHEMA, PAYLOAD} <= set(found.names)
     fields = [_asked(field, is_typed=is_typed, has_schemas=has_schemas) for field in found.columns]
@@ -44,7 +44,7 @@ def messages_schema(found: TableSchema, read: Read, *, is_typed: bool) -> TableS
 
 
 def learned(schema: pa.Schema) -> pa.StructType | None:
-    """What a sample's own schemas tell of the rows; None where none was needed."""
+    """Return the row type that the schemas of a sample define; None if no sample was needed."""
     found = (schema.metadata or {}).get(_LEARNED)
     return None if found is None else pa.struct(list(pa.ipc.read_schema(pa.py_buffer(found))))
 
@@ -66,7 +66,7 @@ def _asked_in_payload(field: pa.Field) -> pa.Field:
 
 
 def _positioned(field: pa.Field) -> pa.Field:
-    """A `source` in which positions are numbers, whatever was seen in a sample: as texts, 9 would come after 10."""
+    """Return `source` with numeric positions, whatever the sample had: as texts, 9 would sort after 10."""
     if not types.is_struct(field.type):
         return field
     kinds = ((one, position_kind(one.name)) for one in field.type)

@@ -1,4 +1,4 @@
-"""A table that mirrors changes has a feed, which is bound to its source's columns before it is given a batch."""
+"""The feed of a table that mirrors changes: turns batches of messages or rows into changes."""
 
 from __future__ import annotations
 
@@ -39,50 +39,50 @@ class Feed:
     """The columns of the rows, as declared, with their types."""
 
     learned: pa.StructType | None = None
-    """The columns that a sample's own schemas tell of."""
+    """The columns that the schemas of a sample define."""
 
     @property
     def is_typed(self) -> bool:
-        """Whether the type of every column is declared."""
+        """Return whether the type of every column is declared."""
         return bool(self.columns) and all(kind for _, kind in self.columns)
 
     def bind(self, schema: pa.Schema) -> pa.Schema:
-        """The columns of the changes that rows with these columns tell. Raises ChangesUnfit or ColumnReserved."""
+        """Return the columns of the changes for a source with these columns. Raises ChangesUnfit or ColumnReserved."""
         return self(pa.RecordBatch.from_pylist([], schema=schema)).rows.schema
 
     def taught(self, schema: pa.Schema) -> Feed:
-        """The feed with what `described` has learned of its columns."""
+        """Return the feed with the row type that `described` has found."""
         kind = learned(schema)
         return self if kind is None else replace(self, learned=kind)
 
     def __call__(self, batch: pa.RecordBatch) -> Unwrapped:
-        """The changes that a batch tells. Pure: a repeat gives the same. Raises as `bind` does."""
+        """Return the changes in a batch. Pure: a repeat gives the same. Raises as `bind` does."""
         batch, places = split_places(batch)
         reserved = {*CHANGE, KEPT_COLUMN, *MIRRORED}
         if self.changes.is_enveloped:
-            told = tell_envelopes(batch, self._envelopes())
-            sequence = sequence_columns(self.changes, self.sequence_by, told.rows)
+            changes = tell_envelopes(batch, self._envelopes())
+            sequence = sequence_columns(self.changes, self.sequence_by, changes.rows)
             reserved |= set(sequence)
-            own = [name for name in told.rows if name not in sequence]
+            own = [name for name in changes.rows if name not in sequence]
         else:
-            told = tell_plain(batch, self.changes, self.key, table=self.table)
-            sequence, own = self.sequence_by, list(told.rows)
+            changes = tell_plain(batch, self.changes, self.key, table=self.table)
+            sequence, own = self.sequence_by, list(changes.rows)
         for name in (*self.key, *sequence):
-            if name not in told.rows:
+            if name not in changes.rows:
                 reason = f"there is no column `{name}`"
-                raise ChangesUnfit(table=self.table, reason=reason, guess=guess(name, told.rows))
-            if types.is_nested(kind := told.rows[name].type):
+                raise ChangesUnfit(table=self.table, reason=reason, guess=guess(name, changes.rows))
+            if types.is_nested(kind := changes.rows[name].type):
                 raise ChangesUnfit(table=self.table, reason=f"`{name}` is {kind}, which has no order")
         for name in sequence:
-            if dict(self.columns).get(name) is None and has_numbers(told.rows[name]):
+            if dict(self.columns).get(name) is None and has_numbers(changes.rows[name]):
                 raise ChangesUnfit(table=self.table, reason=f"{_AS_TEXT.format(name)}{self._way_out}")
         for name in own:
             if name.casefold() in reserved:
                 raise ColumnReserved(table=self.table, column=name)
-        return unwrap(batch, told, key=self.key, sequence=sequence, places=places)
+        return unwrap(batch, changes, key=self.key, sequence=sequence, places=places)
 
     def without_tombstones(self, faults: pa.RecordBatch) -> pa.RecordBatch:
-        """What a connector could not read, but for the lines in which Kafka has no message for a key any more."""
+        """Drop Kafka tombstones (the line `null`) from what a connector could not read."""
         if not self.changes.is_enveloped or kind_of(faults) is not BatchKind.QUARANTINED:
             return faults
         is_tombstone = pc.equal(pc.utf8_trim_whitespace(faults.column("raw")), "null")
@@ -110,7 +110,7 @@ _AS_TEXT = "`{}` orders them and is text with numbers in it, of which 10 comes b
 
 
 def feed_of(pipeline: PipelineSpec, table: TableSpec) -> Feed | None:
-    """The table's feed; None where it holds the rows that are read."""
+    """Return the table's feed; None if the source has rows instead of changes."""
     load = feed_load(pipeline, table)
     if load is None:
         return None
@@ -119,7 +119,7 @@ def feed_of(pipeline: PipelineSpec, table: TableSpec) -> Feed | None:
 
 
 def described(connector: Connector, pipeline: PipelineSpec, table: TableSpec) -> TableSchema:
-    """The table as its source describes it; that of a feed is made ready for `Feed.taught`. Raises SourceError."""
+    """Describe the table at its source, for a feed in the form that `Feed.taught` needs. Raises SourceError."""
     found = connector.describe(source_table(pipeline, table))
     feed = feed_of(pipeline, table)
     if feed is None:

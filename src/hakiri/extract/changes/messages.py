@@ -1,4 +1,4 @@
-"""Both shapes in which Kafka Connect's JSON converter writes a message, read alike.
+"""Reads the two forms in which Kafka Connect's JSON converter writes messages.
 
 A bare message is the envelope itself: `before`, `after`, `op`, `source`. With `schemas.enable` the envelope is the
 `payload` of another object, beside the `schema` that describes it. A file may have both.
@@ -44,41 +44,41 @@ class Column:
     array: pa.Array
     misfits: Mapping[int, str]
     unavailable: pa.Array | None = None
-    """Where the message has a placeholder in place of the value."""
+    """True where the message has a placeholder instead of the value."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One member of the envelopes of a batch: the rows before or after the changes, or where those stood."""
+    """One member of the envelopes of a batch: the rows before or after the changes, or their log positions."""
 
     size: int
     array: pa.StructArray | None
-    """Of bare messages whose source has typed it."""
+    """Values of bare messages, typed by the source."""
     objects: Mapping[int, Object]
-    """Of the other messages, by their place."""
+    """Values of the other messages, by index."""
     types: Mapping[int, ConnectType | None] = field(default_factory=dict)
     faults: Mapping[int, str] = field(default_factory=dict)
 
     @cached_property
     def is_null(self) -> pa.Array:
-        """Where there is no object."""
+        """Return where there is no object."""
         if not self.objects:
             return pa.repeat(pa.scalar(value=True), self.size) if self.array is None else pc.is_null(self.array)
         of_columns = [True] * self.size if self.array is None else pc.is_null(self.array).to_pylist()
         return pa.array([gone and place not in self.objects for place, gone in enumerate(of_columns)], pa.bool_())
 
-    def told_kinds(self) -> list[pa.StructType]:
-        """The columns that the messages' schemas tell of."""
+    def schema_kinds(self) -> list[pa.StructType]:
+        """Return the columns that the messages' schemas define."""
         kinds = (arrow_kind(one) for one in dict.fromkeys(self.types.values()) if one is not None)
         return [kind for kind in kinds if types.is_struct(kind)]
 
     def shown_kind(self) -> pa.StructType | None:
-        """The columns that values without a schema show, where the source has not typed them."""
+        """Return the columns found in values without a schema that the source has not typed."""
         kind = type_of_values(one for place, one in self.objects.items() if self.types.get(place) is None)
         return kind if types.is_struct(kind) else None
 
     def column(self, wanted: pa.Field) -> Column:
-        """The values of one member in its type."""
+        """Return the values of one member, converted to its type."""
         of_columns = self._of_columns(wanted)
         if not self.objects:
             return of_columns
@@ -104,12 +104,12 @@ class Side:
         return Column(fitted.array, fitted.misfits | reasons, pa.array(is_away, pa.bool_()) if any(is_away) else None)
 
     def _converted(self, wanted: pa.Field, values: Sequence[Any]) -> tuple[list[Any], dict[int, str]]:
-        told = {place: one and one.field(wanted.name) for place, one in self.types.items()}
-        converters = {one: converter(one, wanted.type) for one in {None, *told.values()}}
+        types_ = {place: one and one.field(wanted.name) for place, one in self.types.items()}
+        converters = {one: converter(one, wanted.type) for one in {None, *types_.values()}}
         reasons: dict[int, str] = {}
         found: list[Any] = []
         for place, value in enumerate(values):
-            convert = converters[told.get(place)]
+            convert = converters[types_.get(place)]
             try:
                 found.append(value if value is None or convert is None else convert(value))
             except ValueError as reason:
@@ -118,7 +118,7 @@ class Side:
         return [None if place in reasons else value for place, value in enumerate(found)], reasons
 
     def _joined(self, of_columns: Column, of_objects: Column) -> Column:
-        """The objects' values at their places, the columns' at all others."""
+        """Merge the objects' values, by index, with those of the columns."""
         size, objects = self.size, self.objects
         places = pa.array([size + place if place in objects else place for place in range(size)], pa.int64())
         away = [one.unavailable if one.unavailable is not None else _none(size) for one in (of_columns, of_objects)]
@@ -138,7 +138,7 @@ class Messages:
         self._payloads, self._schemas, self.faults = self._wrapped()
 
     def text(self, name: str) -> pa.Array:
-        """A member that is a text."""
+        """Return a text member."""
         own = self._column(name)
         if own is None or types.is_nested(own.type):
             own = pa.nulls(self.batch.num_rows, pa.string())
@@ -152,7 +152,7 @@ class Messages:
         return pa.array(found, pa.string())
 
     def side(self, name: str) -> Side:
-        """A member that is an object."""
+        """Return an object member."""
         own = self._column(name)
         array = own if own is not None and types.is_struct(own.type) else None
         found = {} if own is None or array is not None else dict(enumerate(own.to_pylist()))
@@ -165,11 +165,11 @@ class Messages:
                 faults[place] = read
             elif read is not None:
                 objects[place] = read
-        told = {place: one and one.field(name) for place, one in self._schemas.items()}
-        return Side(self.batch.num_rows, array, objects, told, faults)
+        types_ = {place: one and one.field(name) for place, one in self._schemas.items()}
+        return Side(self.batch.num_rows, array, objects, types_, faults)
 
     def shown(self, name: str) -> pa.DataType | None:
-        """The type of a member that the source has typed, in either shape."""
+        """Return the type of a member that the source has typed, in either form."""
         if name in self.names and types.is_struct(kind := self.batch.schema.field(name).type):
             return kind
         payload = self.batch.schema.field(PAYLOAD).type if PAYLOAD in self.names else None
@@ -179,14 +179,14 @@ class Messages:
         return member if types.is_struct(member) else None
 
     def members(self, place: int) -> Object:
-        """What a message has; NULL counts as nothing."""
+        """Return the members of a message that are not NULL."""
         if place in self._payloads:
             return self._payloads[place]
         (row,) = self.batch.slice(place, 1).to_pylist()
         return _present(row)
 
     def _wrapped(self) -> tuple[dict[int, Object], dict[int, ConnectType | None], dict[int, str]]:
-        """Payloads and schemas of wrapped messages, and those that cannot be read."""
+        """Return payloads, schemas and read errors of wrapped messages, by index."""
         payloads: dict[int, Object] = {}
         schemas: dict[int, ConnectType | None] = {}
         faults: dict[int, str] = {}
@@ -198,13 +198,13 @@ class Messages:
             payloads[place] = {} if read is None or isinstance(read, str) else _present(read)
             text = schema if isinstance(schema, str) else json.dumps(schema, sort_keys=True, default=str)
             if text not in known:
-                told = _object(schema)
-                known[text] = None if isinstance(told, str) else connect_type(told)
+                parsed = _object(schema)
+                known[text] = None if isinstance(parsed, str) else connect_type(parsed)
             schemas[place] = known[text]
         return payloads, schemas, faults
 
     def _pairs(self) -> list[tuple[int, tuple[Any, Any]]]:
-        """The places of wrapped messages, with their schemas and payloads."""
+        """Return the indexes of wrapped messages with their schemas and payloads."""
         if PAYLOAD not in self.names and SCHEMA not in self.names:
             return []
         size = self.batch.num_rows
@@ -221,9 +221,9 @@ _WRAPPER = (SCHEMA, PAYLOAD)
 
 
 def is_about_no_row(members: Object) -> bool:
-    """Whether a message without a row's change is one that Debezium writes.
+    """Return whether a message without a change is one that Debezium writes.
 
-    Tombstones, heartbeats, the begin and end of transactions, changes of a schema.
+    Those are tombstones, heartbeats, the begin and end of transactions, and schema changes.
     """
     names = set(members)
     if names <= _CLOCK:
@@ -234,7 +234,7 @@ def is_about_no_row(members: Object) -> bool:
 
 
 def without(array: pa.Array, which: pa.Array) -> pa.Array:
-    """The values with NULL where `which` is so, of any type."""
+    """Replace the values where `which` is true by NULL. Works for any type."""
     places = pa.array(range(len(array)), pa.int64())
     return array.take(pc.if_else(which, pa.scalar(None, pa.int64()), places))
 
@@ -244,7 +244,7 @@ def _none(size: int) -> pa.Array:
 
 
 def _is_of_json(kind: pa.DataType) -> bool:
-    """Whether JSON values of this type stand for what their column's type is."""
+    """Return whether JSON values of this type can be used unchanged."""
     return bool(types.is_integer(kind) or types.is_string(kind) or types.is_list(kind) or types.is_struct(kind))
 
 
@@ -253,7 +253,7 @@ def _present(value: Object) -> Object:
 
 
 def _object(value: Any) -> Object | str | None:
-    """The object that a value is or that a text holds, NULL, or why it is none."""
+    """Return the object that a value or a text contains; None for NULL; a reason if there is none."""
     if value is None or isinstance(value, dict):
         return value
     if not isinstance(value, str):

@@ -1,8 +1,8 @@
-"""Whatever a feed calls its changes, they go on as rows with an operation, a key and a sequence, or are set aside (G6).
+"""Normalizes changes of any feed to rows with an operation, a key and a sequence, or quarantines them (G6).
 
-A change of a row's key is two changes: the old key's row is deleted, and the new key's is written, at the same
-sequence. A delete goes on with its key alone and a truncate with its sequence alone, so that the same change is always
-the same row.
+A change of a row's key becomes two changes with the same sequence: a delete of the old key and an upsert of the new
+one. A delete keeps only its key and sequence, and a truncate only its sequence, so that the same change is always the
+same row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
 
 UNAVAILABLE = pa.list_(pa.string())
 RULE = "change"
-"""The rule that rows break which are no changes."""
+"""The rule broken by rows that are no changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class Unwrapped:
 
     rows: pa.RecordBatch
     aside: tuple[pa.RecordBatch, ...] = ()
-    """Rows that tell no change, in the form of `model.quarantined`."""
+    """Rows that are no change, in the form of `model.quarantine_row`."""
     filtered: int = 0
-    """Messages that are about no row."""
+    """Messages that concern no row."""
     added: int = 0
-    """Deletes of the keys that rows had before."""
+    """Deletes added for rows whose key changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +47,34 @@ class Unfit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Normalized:
-    """What the rows of a batch tell; every array has a value for each of them."""
+    """The changes in the rows of a batch; every array has one value per row."""
 
     op: pa.Array
-    """One of `Op`; NULL where a row tells none."""
+    """One of `Op`; NULL if a row has none."""
     rows: Mapping[str, pa.Array]
     """The row after the change, with its sequence."""
     deleted: Mapping[str, pa.Array]
     """The key of a row that is deleted."""
     before: Mapping[str, pa.Array] = field(default_factory=dict)
-    """The key that a row had before it was changed; none where a feed does not tell."""
+    """The key of a row before the change; empty if the feed does not contain it."""
     unavailable: pa.Array | None = None
-    """Names of columns whose values a row has and its change does not tell; none where a feed tells all of them."""
+    """Columns whose values a change does not contain, although the row has them; None if a feed has all values."""
     unfit: tuple[Unfit, ...] = ()
     is_message: pa.Array | None = None
-    """Which rows are about no row at all."""
+    """True for messages that concern no row."""
 
 
 def unwrap(
-    batch: pa.RecordBatch, told: Normalized, *, key: Sequence[str], sequence: Sequence[str], places: pa.RecordBatch
+    batch: pa.RecordBatch, changes: Normalized, *, key: Sequence[str], sequence: Sequence[str], places: pa.RecordBatch
 ) -> Unwrapped:
-    """The changes that the rows of the batch tell; `places` has the file and line of each. Pure."""
-    is_upsert, is_delete = _is(told.op, Op.UPSERT), _is(told.op, Op.DELETE)
-    now = {name: _either(told.rows[name], is_upsert, told.deleted[name], is_delete) for name in key}
-    unfit = [*told.unfit, *_nulls(now, pc.or_(is_upsert, is_delete), "the key is NULL")]
-    unfit += _nulls({name: told.rows[name] for name in sequence}, _all(batch), "the sequence is NULL")
-    left = pc.invert(told.is_message) if told.is_message is not None else _all(batch)
+    """Return the changes in the rows of the batch; `places` has the file and line of each. Pure."""
+    is_upsert, is_delete = _is(changes.op, Op.UPSERT), _is(changes.op, Op.DELETE)
+    now = {name: _either(changes.rows[name], is_upsert, changes.deleted[name], is_delete) for name in key}
+    unfit = [*changes.unfit, *_nulls(now, pc.or_(is_upsert, is_delete), "the key is NULL")]
+    unfit += _nulls({name: changes.rows[name] for name in sequence}, _all(batch), "the sequence is NULL")
+    left = pc.invert(changes.is_message) if changes.is_message is not None else _all(batch)
     filtered = batch.num_rows - pc.sum(left).as_py() if batch.num_rows else 0
-    keys = pa.RecordBatch.from_pydict({name: pc.coalesce(told.rows[name], told.deleted[name]) for name in key})
+    keys = pa.RecordBatch.from_pydict({name: pc.coalesce(changes.rows[name], changes.deleted[name]) for name in key})
     aside = []
     for one in unfit:
         which = pc.and_(left, one.which)
@@ -82,13 +82,13 @@ def unwrap(
         left = pc.and_not(left, one.which)
     columns = {
         name: now.get(name, array if name in sequence else _where(array, is_upsert))
-        for name, array in told.rows.items()
+        for name, array in changes.rows.items()
     }
-    if told.unavailable is not None:
-        columns[UNAVAILABLE_COLUMN] = _where(told.unavailable, is_upsert)
-    rows = pa.RecordBatch.from_pydict({**columns, OP_COLUMN: told.op})
-    moved = pc.and_(left, pc.and_(is_upsert, _differ(told.before, now)))
-    gone = _deletes(rows.filter(moved), {name: array.filter(moved) for name, array in told.before.items()}, sequence)
+    if changes.unavailable is not None:
+        columns[UNAVAILABLE_COLUMN] = _where(changes.unavailable, is_upsert)
+    rows = pa.RecordBatch.from_pydict({**columns, OP_COLUMN: changes.op})
+    moved = pc.and_(left, pc.and_(is_upsert, _differ(changes.before, now)))
+    gone = _deletes(rows.filter(moved), {name: array.filter(moved) for name, array in changes.before.items()}, sequence)
     return Unwrapped(
         pa.concat_batches([rows.filter(left), gone]),
         tuple(one for one in aside if one.num_rows),
@@ -98,21 +98,21 @@ def unwrap(
 
 
 def by_values(rows: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, frozenset[str]]]:
-    """The changes, parted by the columns whose values they tell: all, all but those unavailable, or none."""
-    told = frozenset(rows.schema.names)
+    """Group the changes by the columns whose values they contain: all, all but the unavailable ones, or none."""
+    known = frozenset(rows.schema.names)
     is_upsert = _is(rows.column(OP_COLUMN), Op.UPSERT)
     yield rows.filter(pc.invert(is_upsert)), frozenset()
-    if UNAVAILABLE_COLUMN not in told:
-        yield rows.filter(is_upsert), told
+    if UNAVAILABLE_COLUMN not in known:
+        yield rows.filter(is_upsert), known
         return
     lacking = [tuple(one or ()) for one in rows.column(UNAVAILABLE_COLUMN).to_pylist()]
     for names in dict.fromkeys(((), *lacking)):
         which = pa.array([one == names for one in lacking], pa.bool_())
-        yield rows.filter(pc.and_(is_upsert, which)), told - set(names)
+        yield rows.filter(pc.and_(is_upsert, which)), known - set(names)
 
 
 def words(texts: pa.Array, meant: Mapping[str, Op]) -> pa.Array:
-    """The operations that the texts name, whatever their case; NULL for what is none."""
+    """Parse the names of operations, ignoring case; NULL for an unknown one."""
     found = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), pa.array(list(meant), pa.string()))
     return pa.array([one.value for one in meant.values()], pa.string()).take(found)
 
@@ -138,7 +138,7 @@ def _all(batch: pa.RecordBatch) -> pa.Array:
 
 
 def _where(array: pa.Array, which: pa.Array) -> pa.Array:
-    """The values where they count, of any type, and NULL elsewhere."""
+    """Keep the values where `which` is true, and NULL elsewhere. Works for any type."""
     places = pa.array(range(len(array)), pa.int64())
     return array.take(pc.if_else(which, places, pa.scalar(None, pa.int64())))
 
@@ -152,7 +152,7 @@ def _nulls(arrays: Mapping[str, pa.Array], needed: pa.Array, reason: str) -> lis
 
 
 def _differ(before: Mapping[str, pa.Array], now: Mapping[str, pa.Array]) -> pa.Array:
-    """Where the key before is whole and another one."""
+    """Return where the earlier key is complete and different."""
     if not before:
         return pa.scalar(value=False)
     is_known = reduce(pc.and_, map(pc.is_valid, before.values()))
@@ -163,8 +163,8 @@ def _differ(before: Mapping[str, pa.Array], now: Mapping[str, pa.Array]) -> pa.A
 def _aside(rows: pa.RecordBatch, unfit: Unfit, places: pa.RecordBatch, keys: pa.RecordBatch) -> pa.RecordBatch:
     aside = rows_aside(rows, rule_id=RULE, reason=unfit.reason, column=unfit.column, is_kept=False)
     texts = [None if None in row.values() else key_text(row, keys.schema.names) for row in keys.to_pylist()]
-    told = {"origin": places.column(0), "line": places.column(1), "key": pa.array(texts, pa.string())}
-    return pa.RecordBatch.from_pydict({**_columns(aside), **told}, schema=aside.schema)
+    places_and_key = {"origin": places.column(0), "line": places.column(1), "key": pa.array(texts, pa.string())}
+    return pa.RecordBatch.from_pydict({**_columns(aside), **places_and_key}, schema=aside.schema)
 
 
 def _columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:

@@ -1,4 +1,4 @@
-"""A plain change is the row itself, with a column that names what was done to it."""
+"""Reads plain changes: rows with a column that names the operation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MEANT = {
     **dict.fromkeys(("delete", "d"), Op.DELETE),
     **dict.fromkeys(("truncate", "t"), Op.CLEAR),
 }
-"""What an operation may be called, in any case."""
+"""Accepted names of operations, in lower case."""
 
 
 def tell_plain(batch: pa.RecordBatch, changes: ChangesSpec, key: Sequence[str], *, table: str) -> Normalized:
-    """What the rows tell. Raises ChangesUnfit where a column that the manifest names is not there."""
+    """Normalize the changes in the rows. Raises ChangesUnfit if a column named in the manifest is missing."""
     names = batch.schema.names
     for name in (changes.op, *changes.old_key, *key):
         if name not in names:

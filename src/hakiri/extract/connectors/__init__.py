@@ -1,1 +1,1 @@
-"""Every source is read through one port."""
+"""Connectors: the port, the registry, and one module or package per source."""

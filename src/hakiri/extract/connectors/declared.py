@@ -1,4 +1,4 @@
-"""What a manifest declares about a table reaches every connector in the same form."""
+"""Translates the declaration of a table in the manifest to the request that connectors get."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ PLAIN_TIMESTAMP = pa.timestamp("us")
 
 
 def source_table(pipeline: PipelineSpec, table: TableSpec) -> SourceTable:
-    """The table as a connector is asked for it."""
+    """Return the request for a table."""
     incremental = pipeline.incremental_of(table)
     load = feed_load(pipeline, table)
-    # The columns of rows in envelopes are not those of the source.
+    # In a feed of envelopes, the declared columns are those of the rows inside, not of the source.
     declared = () if load is not None and load.changes.is_enveloped else table.columns
     return SourceTable(
         name=table.name,
         query=table.query,
         columns=tuple(Column(column.name, column.type) for column in declared),
-        # The key of a mirror does not tell its changes apart.
+        # In a mirror, several changes have the same key.
         primary_key=() if load is not None else table.primary_key,
         cursor=incremental.column if incremental else None,
     )
 
 
 def sorts_otherwise(at_source: str, kind: pa.DataType) -> str:
-    """Why a column of this type of its source is no cursor where it lands as `kind` (`TableSchema.unordered`)."""
+    """Return why a column cannot be a cursor: the source sorts it differently (`TableSchema.unordered`)."""
     return f"it is {at_source} at the source and lands as {kind}, which sorts otherwise"
 
 
@@ -48,7 +48,7 @@ _NUMBER = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 def arrow_type(text: str) -> pa.DataType:
-    """The Arrow type of a declared column type: `decimal(10,2)`, `array<struct<a:int>>`."""
+    """Return the Arrow type of a declared column type: `decimal(10,2)`, `array<struct<a:int>>`."""
     found, rest = _read(check_type(text))
     if rest:
         raise ValueError(f"`{text}` goes on after a whole type")
@@ -56,13 +56,13 @@ def arrow_type(text: str) -> pa.DataType:
 
 
 def check_named(connector: str, table: SourceTable, known: tuple[str, ...]) -> None:
-    """Raise ColumnMissing for the first column the request names and the source does not have."""
+    """Raise ColumnMissing for the first requested column that the source does not have."""
     asked = [*(column.name for column in table.columns), *table.primary_key, *filter(None, [table.cursor])]
     check_columns(connector, table, asked, known)
 
 
 def check_columns(connector: str, table: SourceTable, asked: list[str], known: tuple[str, ...]) -> None:
-    """Raise ColumnMissing for the first of these columns that is not among the known ones."""
+    """Raise ColumnMissing for the first of these columns that is not known."""
     for name in asked:
         if name not in known:
             raise ColumnMissing(
@@ -89,7 +89,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 def _read(text: str) -> tuple[pa.DataType, str]:
-    """The type at the head of a canonical text, and what follows it."""
+    """Return the type at the start of a canonical text, and the rest of the text."""
     if match := _DECIMAL.match(text):
         return pa.decimal128(int(match[1]), int(match[2])), text[match.end() :]
     word = _word(text)

@@ -1,7 +1,7 @@
-"""A cast is taken where every value stays what it was; Arrow by itself also rounds, cuts and guesses.
+"""Casts that keep every value exactly. The casts of Arrow also round, truncate and guess.
 
-A float holds the value nearest to a fraction, and to a number written with an exponent: that is what a float is. What
-stands before the point comes back digit by digit, nothing finite becomes infinite, and nothing but zero becomes zero.
+A fraction, or a number with an exponent, may become the nearest float. But the digits before the point stay the same,
+nothing finite becomes infinite, and only zero becomes zero.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from pyarrow import types
 from hakiri.model.cursor import EXACT_REAL
 
 _WHOLE = {pa.float32(): 1 << 24, pa.float64(): EXACT_REAL}
-"""Below it, a float holds every whole number."""
+"""Up to it, a float represents every whole number."""
 _DIGITS = 38
-"""As many stand in a decimal, on both sides of the point together."""
+"""The most digits of a decimal."""
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether values of the type are numbers; booleans and times are none."""
+    """Return whether the type is numeric; booleans and times are not."""
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def is_sound(array: pa.Array) -> bool:
-    """Tell whether every value is one of its type, at any depth; the writer of a file may have put others in.
+    """Return whether every value is valid for its type, at any depth; a file may contain invalid ones.
 
-    Texts are UTF-8, decimals have no more digits than their type, times lie within a day, and dates and timestamps
-    within the years 1 to 9999, which every engine can show.
+    Texts are UTF-8, decimals have no more digits than their type, times are within a day, and dates and timestamps
+    within the years 1 to 9999, which every engine supports.
     """
     if types.is_string(array.type) and _is_ascii(array):
         return True
@@ -44,7 +44,7 @@ def is_sound(array: pa.Array) -> bool:
 
 
 def _is_ascii(texts: pa.Array) -> bool:
-    """Tell whether no text has other letters; of a column, that is told in a fraction of the time of `validate`."""
+    """Return whether all texts are ASCII, which is much faster to check than `validate`."""
     _, offsets, data = texts.buffers()
     if data is None:
         return True
@@ -54,12 +54,12 @@ def _is_ascii(texts: pa.Array) -> bool:
 
 
 def has_sound_times(array: pa.Array) -> bool:
-    """Tell whether the dates and timestamps, at any depth, lie within the years 1 to 9999."""
+    """Return whether the dates and timestamps, at any depth, are within the years 1 to 9999."""
     return all(map(_is_in_years, _times(array)))
 
 
 def why_unsound(kind: pa.DataType) -> str:
-    """Say what is wrong with a value that is not sound."""
+    """Return what is wrong with a value that is not sound."""
     if types.is_string(kind):
         return "is not UTF-8"
     if types.is_date(kind) or types.is_timestamp(kind):
@@ -68,7 +68,7 @@ def why_unsound(kind: pa.DataType) -> str:
 
 
 def _times(array: pa.Array) -> Iterator[pa.Array]:
-    """The dates and timestamps within a column."""
+    """Yield the dates and timestamps within a column."""
     kind = array.type
     if types.is_date(kind) or types.is_timestamp(kind):
         yield array
@@ -95,7 +95,7 @@ _END_DAY = (date.max - date(1970, 1, 1)).days + 1
 
 
 def why_never(source: pa.DataType, kind: pa.DataType) -> str | None:
-    """Why no value of the one type is one of the other, where a cast would have to guess; None where some may be."""
+    """Return why values of one type never fit the other, because a cast would guess; None if some may fit."""
     if types.is_boolean(kind) and is_number(source):
         return "is a number, not a boolean"
     if is_number(kind) and types.is_boolean(source):
@@ -112,20 +112,20 @@ def why_never(source: pa.DataType, kind: pa.DataType) -> str | None:
 
 
 def cast(found: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The values in another type; `changed` tells which are others. Raises ArrowException where one has none."""
+    """Cast the values; `changed` finds those that differ. Raises ArrowException for a value that cannot be cast."""
     if types.is_decimal(kind) and types.is_string(found.type):
         return _short_numbers(found, kind).cast(kind)
     if (is_number(found.type) and types.is_decimal(kind)) or (types.is_decimal(found.type) and types.is_floating(kind)):
-        # By its digits: 0.1 is what it is written as, not its bits; and Arrow lets what is too long wrap around.
+        # As text: 0.1 means its digits, not its bits; and Arrow lets numbers that are too long wrap around.
         return cast(found.cast(pa.string()), kind)
     if types.is_string(kind) and _has_zone(found.type):
-        found = found.cast(pa.timestamp(found.type.unit, "UTC"))  # a text has no place for the seconds of an offset
+        found = found.cast(pa.timestamp(found.type.unit, "UTC"))  # a text cannot represent the seconds of an offset
     is_judged = types.is_integer(found.type) and types.is_floating(kind)
     return found.cast(kind, safe=not is_judged)
 
 
 def changed(found: pa.Array, array: pa.Array) -> list[int]:
-    """Where a cast gave another value than was found."""
+    """Return the indexes at which a cast changed the value."""
     if types.is_floating(array.type):
         return _changed_floats(found, array)
     if types.is_decimal(array.type):
@@ -138,10 +138,10 @@ def changed(found: pa.Array, array: pa.Array) -> list[int]:
 
 
 def _short_numbers(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The numbers as Arrow can read them, NULL where the type does not hold one.
+    """Rewrite numbers so that Arrow can parse them; NULL for those that the type cannot represent.
 
-    While it reads, Arrow lets digits beyond the type's wrap around, and a long fraction or an exponent leads it out of
-    its own memory.
+    While parsing, Arrow lets excess digits wrap around, and reads outside its memory for a long fraction or an
+    exponent.
     """
     is_long = pc.greater(pc.utf8_length(texts), _DIGITS - kind.scale)
     suspects = _places(pc.or_(is_long, pc.match_substring(texts, "e", ignore_case=True)))
@@ -154,7 +154,7 @@ def _short_numbers(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _short_number(text: str, kind: pa.DataType) -> str | None:
-    """The number without an exponent and without zeros at its end; None where the type does not hold it."""
+    """Return the number without exponent and trailing zeros; None if the type cannot represent it."""
     if not _NUMBER.fullmatch(text):
         return text  # for Arrow to refuse
     try:
@@ -186,7 +186,7 @@ def _changed_floats(found: pa.Array, array: pa.Array) -> list[int]:
 
 
 def _is_other_float(found: pa.Array, near: pa.Array) -> pa.Array:
-    """Where neither the narrower float nor what it is written as is the wider one."""
+    """Return where neither the narrower float nor its decimal text equals the wider float."""
     is_other = pc.not_equal(near.cast(found.type), found)
     return pc.and_(is_other, pc.not_equal(near.cast(pa.string()).cast(found.type), found))
 
@@ -200,7 +200,7 @@ def _is_other(texts: pa.Array, near: pa.Array) -> pa.Array:
 
 
 def _is_long_other(texts: pa.Array, near: pa.Array, which: pa.Array) -> pa.Array:
-    """Where, among these, neither the float nor what it is written as is the number of the text."""
+    """Return where, among these, neither the float nor its decimal text equals the number in the text."""
     columns = (which, texts, near, near.cast(pa.string()))
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
     others = [is_asked and Decimal(text) not in (Decimal(one), Decimal(shown)) for is_asked, text, one, shown in rows]

@@ -1,4 +1,4 @@
-"""A value becomes a value of its column's type without loss, or it is a misfit with a reason; never something else."""
+"""Converts values to their column's type without loss; a value that does not fit is reported with a reason."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hakiri.model.cursor import EXACT_REAL
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A column in its type, NULL at each misfit; the misfits by index, each with its reason."""
+    """A converted column, NULL at each misfit; and the misfits by index, each with its reason."""
 
     array: pa.Array
     misfits: dict[int, str]
 
 
 def fit_values(values: Sequence[Any], kind: pa.DataType) -> Fitted:
-    """Python values of any kind as a column of this type. Texts are read as `fit_texts` reads them."""
+    """Convert Python values to a column of this type. Texts are parsed like in `fit_texts`."""
     found = set(map(type, values)) - {type(None)}
     try:
         if found <= _plain_types(kind):
@@ -37,17 +37,17 @@ def fit_values(values: Sequence[Any], kind: pa.DataType) -> Fitted:
         if found <= _NUMBERS and (types.is_decimal(kind) or types.is_floating(kind)):
             return fit_texts(pa.array([None if value is None else str(value) for value in values], pa.string()), kind)
     except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
-        pass  # at least one is out of range: look at each
+        pass  # at least one is out of range: convert one by one
     return _one_by_one(values, kind)
 
 
 def fit_texts(texts: pa.Array, kind: pa.DataType) -> Fitted:
-    """Texts as a column of this type: ISO dates and times, `1.50`, `true`. A time with a zone needs one in the text."""
+    """Parse texts: ISO dates and times, `1.50`, `true`. For a type with a time zone the text must have one."""
     return fit_array(texts, kind)
 
 
 def fit_array(array: pa.Array, kind: pa.DataType) -> Fitted:
-    """A column of any type as a column of this one. What `exact` says of a value, it says of those within others."""
+    """Convert a column to another type, nested values included, by the rules of `exact_cast`."""
     if not len(array):
         return Fitted(pa.array([], kind), {})
     if array.type == kind and is_sound(array):
@@ -66,7 +66,7 @@ def fit_array(array: pa.Array, kind: pa.DataType) -> Fitted:
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON, its numbers digit by digit as they came."""
+    """Write a value as JSON, with all digits of its numbers."""
     try:
         return json.dumps(value, ensure_ascii=False)
     except TypeError:
@@ -89,7 +89,7 @@ def _exact_text(value: Any) -> str:
 
 
 def _decoded(array: pa.Array) -> pa.Array:
-    """The values themselves, however they are kept."""
+    """Decode dictionary and run-end encoded values."""
     if isinstance(array, pa.ExtensionArray):
         return _decoded(array.storage)
     if isinstance(array, pa.DictionaryArray):
@@ -107,7 +107,7 @@ def _valid(array: pa.Array) -> list[int]:
 
 
 def _cast(found: pa.Array, kind: pa.DataType, offset: int, misfits: dict[int, str]) -> list[pa.Array]:
-    """The column cast piece by piece: a piece that fails is halved until the misfit stands alone."""
+    """Cast the column; if that fails, halve it until each misfit is isolated."""
     array, reason = _cast_or_reason(found, kind)
     if array is not None:
         if others := changed(found, array):
@@ -125,7 +125,7 @@ def _cast(found: pa.Array, kind: pa.DataType, offset: int, misfits: dict[int, st
 
 
 def _cast_or_reason(found: pa.Array, kind: pa.DataType) -> tuple[pa.Array | None, str]:
-    """The column in another type; None, and why, where a value is none of its type or has no place in the other."""
+    """Cast the column; None and the reason if a value is invalid or does not fit."""
     if not is_sound(found):
         return None, why_unsound(found.type)
     try:
@@ -136,7 +136,7 @@ def _cast_or_reason(found: pa.Array, kind: pa.DataType) -> tuple[pa.Array | None
 
 
 def _without(array: pa.Array, places: Iterable[int]) -> pa.Array:
-    """The column with NULL at these places."""
+    """Replace the values at these indexes by NULL."""
     gone = set(places)
     return array.take(pa.array([None if place in gone else place for place in range(len(array))], pa.int64()))
 
@@ -172,13 +172,13 @@ def _map_array(array: pa.Array, kind: pa.DataType) -> Fitted:
 
 
 def _offsets(lists: pa.Array) -> pa.Array:
-    """Where each list begins among the values of all, those of NULL lists left out; and where the last one ends."""
+    """Return the offset of each list in the flattened values without those of NULL lists, and the end of the last."""
     lengths = pc.fill_null(pc.list_value_length(lists), 0)
     return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
 
 
 def _owners(misfits: dict[int, str], offsets: pa.Array) -> dict[int, str]:
-    """The misfits by the list that they are in."""
+    """Map misfits of list members to the index of their list."""
     if not misfits:
         return {}
     begins = offsets.to_pylist()
@@ -198,7 +198,7 @@ _UNKNOWN_KEY = "has a key its type does not know"
 
 
 def _plain_types(kind: pa.DataType) -> frozenset[type]:
-    """The Python types that Arrow takes over without a change."""
+    """Return the Python types that Arrow accepts without changing values."""
     for is_kind, python in _PLAIN:
         if is_kind(kind):
             return frozenset({python})
@@ -231,7 +231,7 @@ def _one_by_one(values: Sequence[Any], kind: pa.DataType) -> Fitted:
 
 
 def _fit(value: Any, kind: pa.DataType) -> Any:
-    """The value as Arrow shall take it; ValueError with the reason where it does not fit."""
+    """Convert a value for Arrow. Raises ValueError with the reason if it does not fit."""
     if types.is_string(kind):
         return _text(value)
     if isinstance(value, str) and not _takes_texts_as_they_are(kind):
@@ -269,7 +269,7 @@ def _boolean(value: Any, _kind: pa.DataType) -> bool:
 def _integer(value: Any, kind: pa.DataType) -> int:
     number = _number(value)
     most = 1 << kind.bit_width - 1
-    if not -most <= number < most:  # before `int`, which would write out every digit that an exponent stands for
+    if not -most <= number < most:  # before `int`, which would expand a huge exponent to all its digits
         raise ValueError(f"is too large for {kind}")
     if number != int(number):
         raise ValueError("is not a whole number")
@@ -295,7 +295,7 @@ def _decimal(value: Any, kind: pa.DataType) -> Any:
 def _number(value: Any) -> int | float | Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError(f"is a {type(value).__name__}, not a number")
-    # As a float, a long number of any other type would be infinite.
+    # Converting a long number of another type to float would give infinity.
     is_finite = value.is_finite() if isinstance(value, Decimal) else isinstance(value, int) or math.isfinite(value)
     if not is_finite:
         raise ValueError("is not a finite number")

@@ -1,4 +1,4 @@
-"""Every source is walked by the same few verbs, so a plan and a chunk never ask which source it is."""
+"""The connector port: the verbs that every source implements."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ if TYPE_CHECKING:
 
 
 class Connector(Protocol):
-    """A source. It is a value: it pickles, holds no open connection, and every verb that needs one opens its own.
+    """A source. It is a value: it can be pickled and has no open connection; verbs that need one open it themselves.
 
-    No verb changes the source, so each may be repeated at will. Each raises SourceError and nothing else.
+    No verb changes the source, so each may be repeated. Verbs raise SourceError and nothing else.
     """
 
     def hint(self) -> BackfillHint:
-        """How the source is best walked. Asks nobody, and always says the same."""
+        """Return how the source is best read. Opens no connection; the result is constant."""
         ...
 
     def probe(self, table: SourceTable) -> str:
-        """What answered, in a few words, once the table was seen. Cheap enough for a health check.
+        """Check that the table can be seen, and describe the server in a few words. Cheap enough for a health check.
 
-        Raises SourceUnreachable, SourceRefused or TableMissing, whichever it is.
+        Raises SourceUnreachable, SourceRefused or TableMissing.
         """
         ...
 
     def describe(self, table: SourceTable) -> TableSchema:
-        """The table's columns, types and key. A repeat differs only if the source has changed.
+        """Return the table's columns, types and key. A repeat differs only if the source has changed.
 
-        With columns asked for, those alone and in that order; ColumnMissing when one is not there.
+        If the table requests columns, only those, in that order. Raises ColumnMissing if one does not exist.
         """
         ...
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
-        """How much there is to read and where it can be cut, counting rows at or above `since` of the cursor.
+        """Return how much there is to read and how it can be split; with `since`, from that cursor value upwards.
 
-        The same source gives the same survey. The pieces cover every row once, NULL keys included.
+        An unchanged source gives the same survey. The pieces cover every row once, including rows with NULL keys.
         """
         ...
 
     def read(
         self, schema: TableSchema, span: Span, *, columns: tuple[str, ...] | None = None, since: KeyValue | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of a span in batches of bounded size; with `since`, those whose cursor is at or above it, or NULL.
+        """Yield the rows of a span in batches of bounded size; with `since`, only cursors at or above it, or NULL.
 
-        A repeat starts from the beginning; over an unchanged source it gives the same rows. Batches hold the
-        described columns (or those named) in the described types, and may bring columns the source has only since
-        gained. Rows that cannot be read as described come in batches of their own: see `quarantine.kind_of`.
-        A failure midway raises after the batches before it. Leaving the iterator closes the connection.
+        A repeat starts from the beginning; an unchanged source gives the same rows. Batches have the described columns
+        (or the given ones) in the described types, and possibly columns that the source has gained since. Rows that do
+        not fit the description come in separate batches: see `quarantine.kind_of`. A failure is raised after the
+        batches before it. Closing the iterator closes the connection.
         """
         ...
 
     def count(self, schema: TableSchema, span: Span, *, since: KeyValue | None = None) -> int | None:
-        """How many rows `read` gives for the same span, quarantined ones included; None where only reading tells."""
+        """Count the rows that `read` gives for the span, including quarantined ones; None if that needs a read."""
         ...
 
     def classify(self, failure: Exception, table: SourceTable) -> SourceError:
-        """What a failure of this source's driver means. Pure; what nobody knows is SourceFailed, which is retried."""
+        """Translate a failure of the driver. Pure. An unknown failure becomes SourceFailed, which is retried."""
         ...
 
 
@@ -73,28 +73,28 @@ class Located(Protocol):
     """A source whose errors can name a line of the manifest."""
 
     def written(self, where: Callable[[str], Place]) -> Connector:
-        """The same source, with the line that each key of its config stands on."""
+        """Return the same source with the line of each key of its config."""
         ...
 
 
 @runtime_checkable
 class Indexing(Protocol):
-    """A source that can tell which columns it has an index on."""
+    """A source that knows which columns have an index."""
 
     def is_indexed(self, schema: TableSchema, column: str) -> bool | None:
-        """Whether rows are found by the column without reading the table; None where that cannot be told."""
+        """Return whether rows can be found by the column without reading the table; None if unknown."""
         ...
 
 
 @runtime_checkable
 class Pinnable(Protocol):
-    """A source that can show one moment to many readers."""
+    """A source that can give many readers the same snapshot."""
 
     def pin(self) -> AbstractContextManager[Connector]:
-        """The same source, frozen at this moment for as long as the context is open, also after pickling.
+        """Yield the same source, fixed at the current moment while the context is open, even after pickling.
 
-        Once the context is closed (or the process that holds it is gone), a read of a key range or of a whole table
-        sees the source as it is then; a read of positions raises SourceMoved, for positions mean nothing by then.
-        Each call freezes another moment.
+        Once the context is closed, or its process has ended, a read of a key range or of a whole table sees the
+        current state; a read of positions raises SourceMoved, because positions are only valid in one snapshot.
+        Each call takes a new snapshot.
         """
         ...

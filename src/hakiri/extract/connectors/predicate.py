@@ -1,4 +1,4 @@
-"""A span becomes one SQL condition that is true for exactly its rows, NULL keys and tied values included."""
+"""Translates a span to a SQL condition for exactly its rows, including NULL keys and tied values."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from hakiri.model.table import TableSchema
 
 
 class Dialect(Protocol):
-    """How one database writes the atoms of a condition."""
+    """The syntax of a database for the parts of a condition."""
 
     def key(self, column: str) -> str:
-        """The expression by which a column is compared."""
+        """Return the expression by which a column is compared."""
         ...
 
     def bind(self, column: str, value: KeyValue) -> str:
-        """A placeholder that stands for the value from now on, to be compared with the column."""
+        """Bind a value to be compared with the column, and return its placeholder."""
         ...
 
     def below(self, column: str) -> str:
-        """The condition that a value lies below all that a cursor of the column can have; empty where none can."""
+        """Return the condition for values below all valid cursor values; empty if there are none."""
         ...
 
     def position(self, bound: int, *, at_least: bool) -> str:
-        """The condition that a row's position is at or above the bound, or below it."""
+        """Return the condition that a row's position is at or above the bound, or below it."""
         ...
 
 
 class UnknownSpan(ValueError):
-    """A span that no database of this kind has."""
+    """A kind of span that databases do not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The least value of a column that is still to be read; rows without one that a cursor can have are read each time.
+    """The lowest cursor value to read. Rows with NULL, or a value that no cursor can have, are read each time.
 
-    Those above all others need no condition of their own: they lie above every floor.
+    Values above all valid cursor values need no extra condition, because they are above every floor.
     """
 
     column: str
@@ -46,18 +46,18 @@ class Floor:
 
 
 def floor_of(schema: TableSchema, since: KeyValue | None) -> Floor | None:
-    """The floor of a table's cursor, where it has both."""
+    """Return the floor, if the table has a cursor and `since` is given."""
     cursor = schema.table.cursor
     return None if since is None or cursor is None else Floor(cursor, since)
 
 
 def quoted(name: str) -> str:
-    """The name as an identifier of SQL, whatever is in it."""
+    """Quote a name as a SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def condition(span: Span, floor: Floor | None, dialect: Dialect) -> str:
-    """The condition for the rows of the span at or above the floor."""
+    """Return the condition for the rows of the span at or above the floor."""
     parts = [_span(span, dialect), _floor(floor, dialect) if floor else ""]
     return " AND ".join(f"({part})" for part in parts if part) or "TRUE"
 
@@ -95,7 +95,7 @@ def _key_range(span: KeyRange, dialect: Dialect) -> str:
         bounds.append(f"{_row(keys)} >= {_bound(span.columns, span.low, dialect)}")
     if span.high is not None:
         bounds.append(f"{_row(keys)} < {_bound(span.columns, span.high, dialect)}")
-    # A NULL behind the first column leaves a row comparison true where the columns before it decide.
+    # A row comparison can be true despite a NULL, if the columns before it decide.
     if len(keys) > 1 or not bounds:
         bounds += [f"{key} IS NOT NULL" for key in keys]
     inside = " AND ".join(bounds)

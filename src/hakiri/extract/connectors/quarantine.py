@@ -1,4 +1,4 @@
-"""A row that cannot be read as described still arrives: as what was found, where, and why it does not fit (G6)."""
+"""Batches for rows and values that do not fit the description: what was found, where, and why (G6)."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ RAW_LIMIT = 1 << 20
 
 
 class BatchKind(StrEnum):
-    """What the rows of a batch are."""
+    """The kind of rows in a batch."""
 
     ROWS = "rows"
     """Rows of the table."""
     QUARANTINED = "quarantined"
-    """Rows that do not fit the description; they count as read, and are in no other batch."""
+    """Rows that do not fit the description. They count as read and are in no other batch."""
     REMARKS = "remarks"
-    """Cells that hold NULL, or less than was found, for want of a type; their rows are in another batch: no count."""
+    """Values that became NULL or were reduced, because no type fits. Not counted: their rows are in another batch."""
     NOTES = "notes"
-    """What is to be known of the read as a whole, for the run's journal; no rows."""
+    """Remarks on the read as a whole, for the run's journal; no rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One row, or one cell, that does not fit."""
+    """A row or value that does not fit."""
 
     origin: str
     """The file, or the table."""
     position: int
     """The line of the file where the row starts, or the ordinal of the row in its span; both from 1."""
     reason: str
-    """Why, without the value."""
+    """The reason, without the value."""
     column: str | None = None
     raw: str | None = None
-    """What was found, as text, cut after a mebibyte."""
+    """What was found, as text, truncated to one mebibyte."""
     key: str | None = None
-    """The row's primary key as `key_text` writes it; None for a file, and for a table without one."""
+    """The row's primary key, written by `key_text`; None for files, and for tables without a key."""
 
 
 FAULTS = pa.schema(
@@ -59,30 +59,30 @@ _KIND = b"hakiri.batch"
 
 
 def kind_of(batch: pa.RecordBatch) -> BatchKind:
-    """What a batch of a connector holds."""
-    told = (batch.schema.metadata or {}).get(_KIND)
-    return BatchKind(told.decode()) if told else BatchKind.ROWS
+    """Return the kind of a connector's batch."""
+    kind_mark = (batch.schema.metadata or {}).get(_KIND)
+    return BatchKind(kind_mark.decode()) if kind_mark else BatchKind.ROWS
 
 
 def with_places(schema: pa.Schema) -> pa.Schema:
-    """Ask a connector that knows them for the file and the line of each row: see `split_places`."""
+    """Request the file and line of each row, from connectors that know them: see `split_places`."""
     return schema.with_metadata({**(schema.metadata or {}), _PLACES: b""})
 
 
 def wants_places(schema: pa.Schema) -> bool:
-    """Tell whether rows of this schema are asked for with their file and line."""
+    """Return whether the schema requests the file and line of each row."""
     return _PLACES in (schema.metadata or {})
 
 
 def add_places(batch: pa.RecordBatch, origin: str, lines: Sequence[int]) -> pa.RecordBatch:
-    """Put the file and the line of each row beside its own columns."""
+    """Add the file and line of each row as columns."""
     origins = pa.repeat(pa.scalar(origin, PLACES.field(0).type), batch.num_rows)
     columns = [*batch.columns, origins, pa.array(lines, PLACES.field(1).type)]
     return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, *PLACES.names])
 
 
 def split_places(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """Take the file and the line of each row apart from the row; both are NULL where the connector tells none."""
+    """Separate the file and line of each row from its columns; both are NULL if the connector has none."""
     own = [name for name in batch.schema.names if name not in PLACES.names]
     if len(own) < batch.num_columns:
         return batch.select(own), batch.select(PLACES.names)
@@ -94,7 +94,7 @@ _PLACES = b"hakiri.places"
 
 
 def fault_batch(kind: BatchKind, faults: Iterable[Fault]) -> pa.RecordBatch:
-    """The faults as a batch that says what it is."""
+    """Build a batch of faults, marked with its kind."""
     listed = list(faults)
     columns = {
         "origin": [fault.origin for fault in listed],
@@ -108,15 +108,15 @@ def fault_batch(kind: BatchKind, faults: Iterable[Fault]) -> pa.RecordBatch:
 
 
 def key_text(row: Mapping[str, Any], key: Sequence[str]) -> str | None:
-    """The key of a row as a JSON object; None where the row does not have all of it."""
+    """Write the key of a row as a JSON object; None if the row lacks a part of it."""
     return json_text({name: row[name] for name in key}) if key and set(key) <= set(row) else None
 
 
 def note_batch(origin: str, note: str) -> pa.RecordBatch:
-    """A sentence about the whole read."""
+    """Build a batch with a remark on the whole read."""
     return fault_batch(BatchKind.NOTES, [Fault(origin=origin, position=0, reason=note)])
 
 
 def printable(text: str) -> str:
-    """The text with whatever is not Unicode written as `\\udcff`, so that it can be stored."""
+    """Replace what is not Unicode by escapes like `\\udcff`, so that the text can be stored."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

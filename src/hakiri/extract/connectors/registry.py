@@ -1,4 +1,4 @@
-"""Ours and everyone else's connectors are found the same way, and no driver is loaded before a source is opened."""
+"""Finds connectors, built-in and third-party, by entry points. Imports no driver until a source is opened."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ GROUP = "hakiri.connectors"
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What an entry point of the group names: all that can be known of a connector without its driver."""
+    """The object behind an entry point: everything known about a connector without its driver."""
 
     cursor_kind: CursorKind
     config: type[BaseModel]
-    """What `source.config` has to be; it should forbid keys it does not know."""
+    """The model of `source.config`; it should forbid unknown keys."""
     connector: str
     """`module:Class`, imported when a source is opened; the class is called with the config alone."""
     local_paths: tuple[str, ...] = ()
-    """Keys of the config that may hold a path of this machine; a relative one starts at the project."""
+    """Keys of the config that may contain a local path; relative paths start at the project."""
     declares_keys: bool = False
     """Whether the source knows the primary keys of its tables."""
 
 
 def names() -> tuple[str, ...]:
-    """The installed connectors, by name."""
+    """Return the names of the installed connectors, sorted."""
     return tuple(sorted(_entry_points()))
 
 
 def facts() -> Connectors:
-    """What is known of each installed connector without its driver; of one that cannot be loaded, nothing."""
+    """Return the facts of each installed connector without its driver; none for one that cannot be loaded."""
     return {name: _facts(name) for name in names()}
 
 
 def declaration(name: str) -> Declaration:
-    """What a connector declares. Raises ConnectorUnusable for one that is not there or cannot be loaded."""
+    """Return a connector's declaration. Raises ConnectorUnusable if it is missing or cannot be loaded."""
     found = _entry_points().get(name, ())
     if not found:
         reason = f"it is not installed here; there are {', '.join(names())}"
@@ -65,7 +65,7 @@ def declaration(name: str) -> Declaration:
 
 
 def check_config(name: str, config: Mapping[str, Any]) -> tuple[BadConfig, ...]:
-    """Everything wrong with a `source.config` whose references are resolved. Opens nothing, repeats no value."""
+    """Return everything wrong with a `source.config` whose references are resolved. The errors contain no values."""
     declared = declaration(name)
     try:
         declared.config.model_validate(dict(config))
@@ -77,11 +77,11 @@ def check_config(name: str, config: Mapping[str, Any]) -> tuple[BadConfig, ...]:
 def open_connector(
     name: str, config: Mapping[str, Any], *, root: Path = Path(), where: Callable[[str], Place] | None = None
 ) -> Connector:
-    """The connector for a config whose references are resolved, of a project in `root`. No contact is made.
+    """Create the connector for a config whose references are resolved, in a project at `root`. Connects to nothing.
 
-    Errors about a key of the config name the line that `where` gives for it.
+    Errors about a key of the config name its line, found by `where`.
 
-    Raises BadConfig for the first thing wrong with the config, ConnectorUnusable for the connector itself.
+    Raises BadConfig for the first mistake in the config, ConnectorUnusable for the connector itself.
     """
     for problem in check_config(name, config):
         raise replace(problem, place=where(problem.key)) if where else problem
@@ -113,7 +113,7 @@ def _facts(name: str) -> ConnectorFacts:
 
 
 def _load(name: str, load: Any) -> Any:
-    # A stranger's module may fail in any way while it is imported; that must not take the others down.
+    # A third-party module may fail in any way while it is imported; the others must still work.
     try:
         return load()
     except Exception as cause:

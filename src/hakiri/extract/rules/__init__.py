@@ -1,1 +1,1 @@
-"""A row is judged by the rules its manifest declares, and by nothing else."""
+"""Row rules: checks of single rows, declared in the manifest."""

@@ -1,6 +1,6 @@
-"""A row rule is one Polars expression: true where a row breaks it.
+"""Translates a row rule to a Polars expression that is true where a row breaks it.
 
-Only `not_null` judges NULL; every other rule lets it pass, as a SQL CHECK does.
+Only `not_null` rejects NULL; every other rule accepts it, like a SQL CHECK.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _BEYOND_INTEGERS = 1 << 100
 
 
 class Unjudgeable(ValueError):
-    """A rule that has nothing to say about a column of this type."""
+    """A rule that does not apply to a column of this type."""
 
 
 def breach(rule: AnyRowRule, kind: pl.DataType) -> pl.Expr:
-    """Where rows break the rule, for a column of this type. Unjudgeable, with the reason, when it cannot be asked."""
+    """Return the expression for a column of this type. Raises Unjudgeable with the reason if there is none."""
     column = pl.col(rule.field)
     match rule:
         case NotNullRule():
@@ -41,7 +41,7 @@ def breach(rule: AnyRowRule, kind: pl.DataType) -> pl.Expr:
 
 
 def reason(rule: AnyRowRule) -> str:
-    """Why a row was set aside, without its value."""
+    """Return why a row was quarantined, without its value."""
     match rule:
         case KeyRule():
             return "is null, and rows are told apart by it"
@@ -68,14 +68,14 @@ def _text(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
 
 
 def _outside(column: pl.Expr, kind: pl.DataType, least: float | None, most: float | None) -> pl.Expr:
-    """Outside the bounds, exactly: no number is compared through a float that cannot hold it."""
+    """Return whether numbers are outside the bounds. Exact: never compares through a float that rounds."""
     if kind.is_integer():
         return _beyond(column.cast(pl.Int128), _whole(least, math.ceil), _whole(most, math.floor))
     if kind.is_decimal():
         return _beyond(column, _exact(least), _exact(most))
     if kind.is_float() or kind == pl.String:
         numbers = column.cast(pl.Float64, strict=False)
-        # A text that is no number, and NaN, lie within no bounds.
+        # NaN, and a text that is no number, are always outside.
         nowhere = column.is_not_null() & (numbers.is_null() | numbers.is_nan())
         return nowhere | _beyond(numbers, _literal(least), _literal(most)).fill_null(value=False)
     raise Unjudgeable(f"a {kind} is no number")

@@ -1,4 +1,4 @@
-"""Each row of a batch is kept, or set aside by the first rule that skips it; every breach is counted (G6)."""
+"""Applies row rules to a batch: keeps or quarantines each row, and counts every breach (G6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hakiri.spec.quality import AnyRowRule, RowFailure
 
 @dataclass(frozen=True, slots=True)
 class NamedRule:
-    """A rule and the id under which it is counted: `regex:email`, the second of its kind `regex:email#2`."""
+    """A rule and its id: `regex:email`, or `regex:email#2` for the second of its kind."""
 
     id: str
     rule: AnyRowRule
@@ -26,17 +26,17 @@ class NamedRule:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the rules made of a batch."""
+    """The result of applying rules to a batch."""
 
     kept: pa.RecordBatch
     aside: tuple[pa.RecordBatch, ...] = ()
-    """Rows in the form of `model.quarantined`: those set aside, and those kept that broke a rule which warns."""
+    """Rows in the form of `model.quarantine_row`: rejected rows, and kept rows that broke a rule with `warn`."""
     broken: Mapping[str, int] = field(default_factory=dict)
-    """How many rows broke each rule; a row that broke two is in both counts."""
+    """How many rows broke each rule; a row that broke two is counted for both."""
 
 
 def named(rules: Iterable[AnyRowRule]) -> tuple[NamedRule, ...]:
-    """The rules with their ids, the same for the same list."""
+    """Assign ids to the rules; the same list always gets the same ids."""
     seen: Counter[str] = Counter()
     found = []
     for rule in rules:
@@ -47,9 +47,9 @@ def named(rules: Iterable[AnyRowRule]) -> tuple[NamedRule, ...]:
 
 
 def judge(batch: pa.RecordBatch, rules: tuple[NamedRule, ...], *, table: str, key: tuple[str, ...] = ()) -> Judged:
-    """Judge every row by every rule; a row that is set aside is named by its key. Pure: a repeat says the same.
+    """Check every row with every rule. Quarantined rows carry their key. Pure: a repeat gives the same result.
 
-    RowRuleBroken when a rule that aborts is broken, RuleUnfit when a rule cannot judge its column.
+    Raises RowRuleBroken if a rule with `abort` is broken, RuleUnfit if a rule does not apply to its column.
     """
     breaches = {rule.id: _breaches(batch, rule, table) for rule in rules}
     broken = {name: count for name, found in breaches.items() if (count := pc.sum(found).as_py())}
@@ -61,7 +61,7 @@ def judge(batch: pa.RecordBatch, rules: tuple[NamedRule, ...], *, table: str, ke
     kept = pa.repeat(pa.scalar(value=True), batch.num_rows)
     aside = []
     for rule in _with(rules, RowFailure.SKIP):
-        # The first rule that skips a row takes it, so that no row is counted twice.
+        # Only the first rule with `skip` quarantines a row, so that no row is counted twice.
         aside.append(_aside(batch, pc.and_(kept, breaches[rule.id]), rule, key, is_kept=False))
         kept = pc.and_not(kept, breaches[rule.id])
     aside += [
@@ -88,7 +88,7 @@ def _breaches(batch: pa.RecordBatch, named_rule: NamedRule, table: str) -> pa.Ar
     except Unjudgeable as cause:
         raise _unfit(named_rule, table, str(cause)) from cause
     except pl.exceptions.PolarsError as cause:
-        # Its own text may quote a value.
+        # Its message may quote a value.
         raise _unfit(named_rule, table, "its pattern or its bounds are beyond what rules can compute") from cause
     return found.to_series().to_arrow()
 

@@ -1,4 +1,4 @@
-"""Whether a text can be read as a type has one answer, and no guess is part of it.
+"""Decides whether a text can be read as a type, without guessing.
 
 | type      | texts that can be read as it                                                           |
 |-----------|----------------------------------------------------------------------------------------|
@@ -31,7 +31,7 @@ _UUID = r"^[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$"
 
 
 def is_readable(text: pl.Expr, kind: FieldType) -> pl.Expr:
-    """Where a text can be read as the type; NULL where it is NULL."""
+    """Return whether a text can be read as the type; NULL for NULL."""
     match kind:
         case FieldType.STRING:
             return pl.when(text.is_not_null()).then(statement=True)
@@ -59,6 +59,6 @@ def _is_day(text: pl.Expr) -> pl.Expr:
 
 
 def _is_json(text: pl.Expr) -> pl.Expr:
-    # The path of the whole document gives its text, or NULL for what is none, and for the document `null`.
+    # The path `$` gives a document's text, and NULL for invalid JSON as well as for the document `null`.
     found = text.str.json_path_match("$").is_not_null() | (text.str.strip_chars(" \t\r\n") == "null")
     return pl.when(text.is_not_null()).then(found)

@@ -1,4 +1,4 @@
-"""Each step of a plan has one meaning in Polars, with its rows in an order that does not depend on luck."""
+"""Translates each step of a plan to Polars, with a deterministic order of rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ References = Mapping[str, pl.DataFrame]
 
 
 def prepare(step: steps.Step, references: References) -> Apply:  # noqa: C901 one short arm for each step
-    """The step as something that is done to a frame. For steps that were checked; a repeat prepares the same."""
+    """Return a function that applies the step to a frame. The step must have been checked."""
     match step:
         case steps.Select():
             chosen = _exprs(step.exprs)

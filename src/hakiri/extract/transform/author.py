@@ -1,4 +1,4 @@
-"""What a transform's author writes in Python: which pipeline a function is for, and the landed tables it joins with."""
+"""The Python API for authors of transforms: marks a function with its pipeline, and names tables to join with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MARK = "__hakiri_pipeline__"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The pipeline a transform is for, and the one table of it where it is not for all."""
+    """The pipeline a transform is for, and its table if it is not for all tables."""
 
     pipeline: str
     table: str | None = None
@@ -31,7 +31,7 @@ _Function = TypeVar("_Function", bound="Callable[[pl.LazyFrame], pl.LazyFrame]")
 
 
 def pipeline(name: str, *, table: str | None = None) -> Callable[[_Function], _Function]:
-    """Mark a function as the transform of a pipeline. `hakiri compile` calls it; nothing else does."""
+    """Mark a function as the transform of a pipeline. Only `hakiri compile` calls the function."""
 
     def mark(function: _Function) -> _Function:
         setattr(function, MARK, Target(name, table))
@@ -41,5 +41,5 @@ def pipeline(name: str, *, table: str | None = None) -> Callable[[_Function], _F
 
 
 def table(name: str) -> pl.LazyFrame:
-    """A landed table of the project, for `join`: read once before a run, the same for all its chunks."""
-    return Reference(name)  # type: ignore[return-value]  # join is all it is good for
+    """Refer to a landed table of the project, for `join`. It is read once per run and is the same for all chunks."""
+    return Reference(name)  # type: ignore[return-value]  # only `join` accepts it

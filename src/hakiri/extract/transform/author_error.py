@@ -1,4 +1,4 @@
-"""What an author did wrong is told in one line, whichever language it was written in."""
+"""Describes mistakes in the source of a transform in one line, for Python and TypeScript alike."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hakiri.spec.validation_errors import key_name
 
 @dataclass
 class Misuse(Exception):
-    """An author asked for what a transform cannot do; the reason says what it can."""
+    """The source uses something that a transform cannot do; the reason names what it can do."""
 
     reason: str
 
 
-def told(wrong: Exception) -> str:
-    """What an author's mistake was, in one line."""
+def describe_mistake(wrong: Exception) -> str:
+    """Return the mistake in one line."""
     if isinstance(wrong, ValidationError):
         first = wrong.errors(include_url=False)[0]
         return f"{key_name(first['loc'])}: {first['msg']}"

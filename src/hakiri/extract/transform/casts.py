@@ -1,4 +1,4 @@
-"""A cast of text to a time, which Polars refuses only when it meets a value, is found before there is one."""
+"""Finds casts of text to a time before a run. Polars refuses them only once there is a value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ADVICE = "text is not cast to a time: parse it with `str.to_datetime`, `str.to_
 
 
 def hopeless_cast(step: Step, frame: pl.LazyFrame) -> str | None:
-    """What is wrong with a cast of the step, on a frame that it is about to be taken on; None where nothing is."""
+    """Return what is wrong with a cast in the step, given the frame before it; None if nothing is."""
     if isinstance(step, Cast):
         known = frame.collect_schema()
         pairs = [(known.get(name), to_dtype(tree)) for name, tree in step.dtypes.items()]
@@ -27,7 +27,7 @@ def hopeless_cast(step: Step, frame: pl.LazyFrame) -> str | None:
 
 
 def _casts(node: Any) -> Iterator[Any]:
-    """Every cast of columns; inside `list.eval` there are none."""
+    """Yield every cast of columns; `list.eval` contains none."""
     match node:
         case {"Cast": inside}:
             yield inside
@@ -43,7 +43,7 @@ def _casts(node: Any) -> Iterator[Any]:
 
 
 def _dtype(frame: pl.LazyFrame, tree: Any) -> pl.DataType | None:
-    """The type of what is cast; None where it is more than one, or none at all, which the step itself will tell."""
+    """Return the type that is cast; None if there is not exactly one, which the step itself reports."""
     try:
         found = frame.select(to_expr(tree)).collect_schema().dtypes()
     except pl.exceptions.PolarsError:

@@ -1,4 +1,4 @@
-"""An expression of a plan is checked, node by node, before Polars sees a byte of it; so are the steps around it."""
+"""Checks the steps and expressions of a plan, node by node, before Polars gets any of it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from hakiri.spec.transform import (
 )
 
 MAX_DEPTH = 120
-"""As deep as an expression may be nested: Polars' own reader stops at 128."""
+"""The deepest allowed nesting of an expression; the parser of Polars stops at 128."""
 MAX_NODES = 20_000
-"""As many values as the expressions of a plan may be made of."""
+"""The most values that the expressions of a plan may contain."""
 
 
 class Size(IntEnum):
-    """How many rows an expression gives for the rows it is given."""
+    """The number of rows an expression returns, compared with its input."""
 
     ONE = 0
     SAME = 1
@@ -51,7 +51,7 @@ class Size(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What an expression has to see of a chunk's rows, and how many it gives."""
+    """Whether an expression needs all rows of a chunk, and how many it returns."""
 
     size: Size
     sees_all: bool = False
@@ -61,7 +61,7 @@ class Reach:
 
 
 def check_plan(plan: TransformPlan) -> None:
-    """Return when nothing is in the plan but what may be. Raises Refusal with the path inside the plan. Pure."""
+    """Check that the plan contains only what is allowed. Raises Refusal with the path inside the plan. Pure."""
     check_steps(plan.steps)
     named = tuple(dict.fromkeys(step.table for step in plan.steps if isinstance(step, Join)))
     if sorted(named) != sorted(plan.tables):
@@ -71,7 +71,7 @@ def check_plan(plan: TransformPlan) -> None:
 
 
 def check_steps(steps: tuple[Step, ...]) -> None:
-    """Return when each node of each step may be there. Raises Refusal with the path inside the plan. Pure."""
+    """Check that every node of the steps is allowed. Raises Refusal with the path inside the plan. Pure."""
     budget = _Budget()
     for place, step in enumerate(steps):
         for key, node in expressions_of(step):
@@ -80,12 +80,12 @@ def check_steps(steps: tuple[Step, ...]) -> None:
 
 
 def scope_of(steps: Iterable[Step]) -> Scope:
-    """Whether rows can be looked at one by one, or only all of a chunk's at once. For steps that were checked."""
+    """Return whether the steps work row by row or need a whole chunk. The steps must have been checked."""
     return "chunk" if any(_sees_all(step) for step in steps) else "batch"
 
 
 def expressions_of(step: Step) -> Iterator[tuple[KeyPath, Any]]:
-    """The expressions of a step, each with its path inside the step."""
+    """Yield the expressions of a step, each with its path inside the step."""
     match step:
         case Select(exprs=found) | WithColumns(exprs=found):
             yield from ((("exprs", place), node) for place, node in enumerate(found))
@@ -101,7 +101,7 @@ def expressions_of(step: Step) -> Iterator[tuple[KeyPath, Any]]:
 
 
 def reach_of(node: Any) -> Reach:
-    """What an expression that was checked has to see, and how many rows it gives."""
+    """Return the reach of an expression that was checked."""
     kind, inside = opened(node, ())
     match kind:
         case "Column" | "Selector" | "Element" | "Field":
@@ -158,7 +158,7 @@ _FAMILIES = frozenset(
 
 
 class _Budget:
-    """Counts what the expressions of a plan are made of, and how deep, before anything recurses into them."""
+    """Limits the size and depth of a plan's expressions, before anything recurses into them."""
 
     def __init__(self) -> None:
         self._left = MAX_NODES
@@ -198,7 +198,7 @@ def _check_step(step: Step, path: KeyPath) -> None:
 
 
 def _check_inputs(node: Any, path: KeyPath) -> None:
-    """Every function is of something; what decides how much text comes out, or is looked for, stands in the plan."""
+    """Check that functions have inputs, and that widths and patterns are literals in the plan."""
     match node:
         case {"Function": {"input": inputs, "function": function}}:
             if not inputs:
@@ -238,7 +238,7 @@ def _sees_all(step: Step) -> bool:
     match step:
         case Select(exprs=exprs):
             found = _together(exprs)
-            return found.sees_all or found.size is Size.ONE  # of literals alone one row comes out, however many go in
+            return found.sees_all or found.size is Size.ONE  # literals alone give one row, whatever the input
         case WithColumns(exprs=exprs) | Filter(predicates=exprs):
             return _together(exprs).sees_all
         case _:

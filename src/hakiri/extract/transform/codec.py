@@ -1,4 +1,4 @@
-"""An expression of Polars and its tree in a plan are the same; only trees that were checked become expressions."""
+"""Converts Polars expressions to the JSON trees of a plan and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FUNCTION = "a Python function cannot be part of a plan: it would have to run wh
 
 
 def to_tree(expression: pl.Expr) -> Any:
-    """The expression as plain data, lists of values readable. Raises Refusal for one that holds a Python function."""
+    """Convert an expression to plain data with readable lists. Raises Refusal if it contains a Python function."""
     try:
         text = expression.meta.serialize(format="json")
     except pl.exceptions.PolarsError as cause:
@@ -23,25 +23,25 @@ def to_tree(expression: pl.Expr) -> Any:
 
 
 def to_expr(tree: Any) -> pl.Expr:
-    """The expression of a tree that was checked: what Polars reads is written here, from the tree alone."""
+    """Convert a tree that was checked to an expression. Polars gets only bytes that are written here from the tree."""
     text = json.dumps(_with_streams(tree), allow_nan=False)
     return pl.Expr.deserialize(io.BytesIO(text.encode()), format="json")
 
 
 def dtype_to_tree(dtype: Any) -> Any:
-    """A data type as plain data."""
+    """Convert a data type to plain data."""
     return to_tree(pl.col("").cast(dtype))["Cast"]["dtype"]["Literal"]
 
 
 def to_dtype(tree: Any) -> pl.DataType:
-    """The data type of a tree that was checked."""
+    """Convert a tree that was checked to a data type."""
     null = {"Literal": {"Scalar": {"Null": "Null"}}}
     cast = {"Cast": {"expr": null, "dtype": {"Literal": tree}, "options": "Strict"}}
     return pl.select(to_expr(cast)).dtypes[0]
 
 
 def _with_values(node: Any) -> Any:
-    """Polars keeps a list as the bytes of an Arrow stream; a reviewer sees its type and its values."""
+    """Replace Arrow streams, as Polars stores lists, by their types and values, so that a reviewer can read them."""
     match node:
         case {"Scalar": {"List": list(stream)}}:
             series = pl.read_ipc_stream(io.BytesIO(bytes(stream))).to_series()
@@ -73,5 +73,5 @@ def _list_scalar(dtype: pl.DataType, values: list[Any]) -> Any:
 
 
 def _stored_as(dtype: pl.DataType) -> pl.DataType:
-    """What JSON keeps exactly: decimals as text, times as numbers in their unit."""
+    """Return the type that JSON stores exactly: text for decimals, numbers for times."""
     return pl.String() if dtype.is_decimal() else pl.Series([], dtype=dtype).to_physical().dtype

@@ -1,4 +1,4 @@
-"""A transform's source becomes a plan here, on its author's machine; where the plan runs, the source does not."""
+"""Compiles the source of a transform to a plan. Only the plan runs later, never the source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import polars as pl
 from hakiri.errors import Place
 from hakiri.extract.errors import SourceUncompilable
 from hakiri.extract.transform.author import MARK, Target
-from hakiri.extract.transform.author_error import told
+from hakiri.extract.transform.author_error import describe_mistake
 from hakiri.extract.transform.record import RecordedFrame, required_frame
 from hakiri.extract.transform.shape import Refusal
 from hakiri.extract.transform.typescript import record_typescript
@@ -29,14 +29,14 @@ SUFFIXES: dict[str, Literal["python", "typescript"]] = {".py": "python", ".ts": 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A plan and what it is for."""
+    """A plan and its target."""
 
     target: Target
     transform: CompiledTransform
 
 
 def compile_source(path: Path, *, shown: str) -> list[Compiled]:
-    """Every transform that a source holds, in the order they stand there. The same source gives the same plans.
+    """Compile every transform in a source file, in order. The same source gives the same plans.
 
     Raises SourceUncompilable with the author's line, or CompilerMissing.
     """
@@ -74,22 +74,22 @@ def _transform(
         reason = f"`{key_name(refusal.path)}` {refusal.reason}"
         raise SourceUncompilable(place=Place(shown), reason=reason) from refusal
     except ValueError as wrong:
-        raise SourceUncompilable(place=Place(shown), reason=told(wrong)) from wrong
+        raise SourceUncompilable(place=Place(shown), reason=describe_mistake(wrong)) from wrong
 
 
 def _recorded(path: Path, shown: str) -> list[tuple[Target, RecordedFrame]]:
     try:
-        with redirect_stdout(sys.stderr):  # what the source prints is not our answer
+        with redirect_stdout(sys.stderr):  # keep what the source prints out of our output
             names: dict[str, Any] = runpy.run_path(str(path), run_name="hakiri_transform")
             marked = [one for one in names.values() if isinstance(getattr(one, MARK, None), Target)]
             # One function may have two names.
             return [(getattr(one, MARK), required_frame(one(RecordedFrame()))) for one in dict.fromkeys(marked)]
     except Exception as wrong:
-        raise SourceUncompilable(place=Place(shown, _line(wrong, path)), reason=told(wrong)) from wrong
+        raise SourceUncompilable(place=Place(shown, _line(wrong, path)), reason=describe_mistake(wrong)) from wrong
 
 
 def _line(wrong: Exception, path: Path) -> int | None:
-    """The last line of the source that was on its way when it failed."""
+    """Return the last line of the source that was executing when it failed."""
     if isinstance(wrong, SyntaxError):
         return wrong.lineno
     lines = [frame.lineno for frame in traceback.extract_tb(wrong.__traceback__) if frame.filename == str(path)]

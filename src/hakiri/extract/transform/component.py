@@ -1,4 +1,4 @@
-"""A transform in WebAssembly: what it asks for is granted before it runs, and what it gives is what it announced."""
+"""Runs WebAssembly components as transforms: checks permissions before, and results against the announced schema."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from hakiri.spec.component import ComponentSpec
 
 MAX_MODULE_BYTES = 8 << 20
 APPLY_ROWS, APPLY_BYTES = 65_536, 16 << 20
-"""As much as a component is given at once; one row is given whole."""
+"""The most bytes passed to a component at once; a larger single row is passed whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A component that may run, and how. It pickles, machine code included."""
+    """A component that may run, with its settings. Can be pickled, including its machine code."""
 
     spec: ComponentSpec
     module: bytes = field(repr=False)
@@ -39,19 +39,19 @@ class Component:
 
     @property
     def digest(self) -> str:
-        """Of the module and of what it may do with rows: not of its limits, within which it gives the same."""
-        told = f"{self.spec.rows} {self.spec.keeps} {self.spec.network}"
-        return sha256(self.module + told.encode()).hexdigest()
+        """Return a digest of the module and its `rows`, `keeps` and `network`. Limits do not affect results."""
+        declared = f"{self.spec.rows} {self.spec.keeps} {self.spec.network}"
+        return sha256(self.module + declared.encode()).hexdigest()
 
     def open(self, table: str) -> Applying:
-        """Ready to run in this process, with nothing to remember yet. Raises ComponentError: starting may fail."""
+        """Start the component in this process, with fresh memory. Raises ComponentError if it fails to start."""
         return Applying(self, table)
 
 
 def read_component(raw: bytes, spec: ComponentSpec, place: Place) -> Component:
-    """The bytes of a component's file as something that may run. Nothing of it has run yet.
+    """Check and compile a component's file, without running any of it.
 
-    Raises ComponentRefused, CapabilityUngranted, or RuntimeMissing where there is no Wasmtime.
+    Raises ComponentRefused, CapabilityUngranted, or RuntimeMissing without Wasmtime.
     """
     if find_spec("wasmtime") is None:
         raise RuntimeMissing(place=place, file=spec.component)
@@ -76,7 +76,7 @@ _ONE_MODULE = "name the module that `cargo build` makes; WASI and what JavaScrip
 
 
 def _require_grants(asked: list[str], spec: ComponentSpec, place: Place) -> None:
-    """It gets what it asks for if that is granted, and is granted what it asks for: both sides say so."""
+    """Check that the component's imports and the permissions in the manifest match."""
     from hakiri.extract.transform.guest import NETWORK
 
     for name in asked:
@@ -94,7 +94,7 @@ def _require_grants(asked: list[str], spec: ComponentSpec, place: Place) -> None
 
 
 class Applying:
-    """A component at work on one chunk. It may remember what it has seen of it."""
+    """A running component for one chunk. It may keep state between batches."""
 
     def __init__(self, component: Component, table: str) -> None:
         spec = component.spec
@@ -107,25 +107,25 @@ class Applying:
 
         self._prepared: tuple[pa.Schema, pa.Schema] | None = None
         limits = Limits(spec.memory_mib << 20, spec.fuel, spec.timeout.total_seconds())
-        with self._told():
+        with self._translated():
             self._guest = Guest(component.code, component.module, limits, Network(spec.hosts) if spec.network else None)
 
     def schema(self, before: pa.Schema) -> pa.Schema:
-        """What comes out for rows of this schema. A repeat asks the component only for another one.
+        """Return the schema of the result for rows of this one. Asks the component only if the schema is new.
 
         Raises ComponentError.
         """
         from hakiri.extract.transform.stream import schema_of, to_stream
 
         if self._prepared is None or self._prepared[0] != before:
-            with self._told():
+            with self._translated():
                 after = schema_of(self._guest.prepare(to_stream(before)))
             self._require_kept(before, after)
             self._prepared = before, after
         return self._prepared[1]
 
     def __call__(self, rows: pa.RecordBatch) -> pa.Table:
-        """What the component makes of the rows, in types that land. Raises ComponentError."""
+        """Apply the component to the rows, in types that Delta can store. Raises ComponentError."""
         given = to_landing(rows, table=self._table)
         after = self.schema(given.schema)
         return pa.concat_tables([after.empty_table(), *(self._apply(part, after) for part in _parts(given))])
@@ -133,7 +133,7 @@ class Applying:
     def _apply(self, given: pa.RecordBatch, after: pa.Schema) -> pa.Table:
         from hakiri.extract.transform.stream import rows_of, to_stream
 
-        with self._told():
+        with self._translated():
             found = rows_of(self._guest.apply(to_stream(given.schema, given)), after)
         self._require_counted(given.num_rows, found.num_rows)
         for name in self._spec.keeps:
@@ -142,7 +142,7 @@ class Applying:
         return found
 
     def _require_counted(self, before: int, after: int) -> None:
-        """G6: what becomes of rows is what the manifest says of the component."""
+        """Check the number of rows against the component's `rows` in the manifest (G6)."""
         match self._spec.rows:
             case "keeps":
                 is_so = after == before
@@ -165,8 +165,8 @@ class Applying:
         return ComponentFailed(table=self._table, file=self._spec.component, reason=reason)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What a guest fails with, as an error of ours."""
+    def _translated(self) -> Iterator[None]:
+        """Translate failures of the guest."""
         from hakiri.extract.transform.guest import Excess, Failure, Silence
 
         try:
@@ -178,7 +178,7 @@ class Applying:
 
 
 def _parts(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The rows, as many at a time as a component is given."""
+    """Split the rows into parts that a component accepts."""
     fitting = rows.num_rows * APPLY_BYTES // max(rows.nbytes, 1)
     step = max(1, min(APPLY_ROWS, fitting))
     return (rows.slice(start, step) for start in range(0, rows.num_rows, step))

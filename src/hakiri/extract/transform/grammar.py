@@ -1,7 +1,7 @@
-"""What a transform's expressions may be made of is written here; everything else Polars knows is refused.
+"""The allowed contents of a transform's expressions. Everything else in Polars is refused.
 
 Left out on purpose: Python functions, plugins, random numbers, hashes that change with the version, categories, and
-whatever makes rows or text of a length that a number in the plan decides (`int_range`, `repeat_by`, `date_range`).
+functions that produce any number of rows or characters (`int_range`, `repeat_by`, `date_range`).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from hakiri.extract.transform.shape import Many, Maybe, Named, OneOf, Pair, Scalar, Shape, UpTo, Variant
 
 MAX_FIELDS = 100
-"""As many fields as a text may be split into."""
+"""The most fields that a text may be split into."""
 MAX_WIDTH = 10_000
-"""As wide as text may be padded; the number has to stand in the plan."""
+"""The widest padding of text; the width has to be a literal in the plan."""
 
 EXPRESSION = Named("expression")
 FUNCTION = Named("function")
@@ -20,7 +20,7 @@ _ZONE = Maybe({"inner": str})
 _DTYPE = Named("dtype")
 _DTYPE_EXPR = Variant({"Literal": _DTYPE})
 _NULLS = {"ignore_nulls": bool}
-_NULL = Maybe(OneOf(""))  # there is no such word
+_NULL = Maybe(OneOf(""))  # matches only null
 _REVERSE = {"reverse": bool}
 _PATTERN = {"literal": bool, "strict": bool}
 _FRACTION = {"fractional": bool}
@@ -35,7 +35,7 @@ SORT_BY: Shape = {**SORT, "descending": Many(bool), "nulls_last": Many(bool)}
 
 
 Words = dict[str, Shape | None]
-"""Words, and what belongs to each; None to one that stands alone."""
+"""Words with the shape of their content; None for a word without content."""
 
 
 def _words(text: str) -> Words:
@@ -43,7 +43,7 @@ def _words(text: str) -> Words:
 
 
 def _family(name: str, words: Words) -> Words:
-    """Functions that Polars keeps in a family of their own: `StringExpr.LenChars`."""
+    """Prefix functions with their family in Polars: `StringExpr.LenChars`."""
     return {f"{name}.{word}": inside for word, inside in words.items()}
 
 
@@ -98,7 +98,7 @@ LITERALS = Variant(
         ),
     }
 )
-"""Values in expressions. A list is `dtype` and `values` here, where Polars has the bytes of an Arrow stream."""
+"""Values in expressions. A list is `dtype` and `values` here; in Polars it is the bytes of an Arrow stream."""
 
 OPERATORS = OneOf(
     "Plus Minus Multiply TrueDivide FloorDivide Modulus Divide Eq NotEq Lt LtEq Gt GtEq EqValidity NotEqValidity "
@@ -178,7 +178,7 @@ ROW_FUNCTIONS: Words = {
     **_family("StructExpr", {"FieldByName": str, "RenameFields": Many(str), "JsonEncode": None}),
     **_family("BinaryExpr", _words("Size Contains StartsWith EndsWith HexEncode Base64Encode")),
 }
-"""What looks at one row at a time."""
+"""Functions of one row."""
 
 CHUNK_FUNCTIONS: Words = {
     **_words("Shift Reverse"),
@@ -195,7 +195,7 @@ CHUNK_FUNCTIONS: Words = {
     "FillNullWithStrategy": Variant({"Forward": Maybe(int), "Backward": Maybe(int)}),
     **_family("Boolean", _words("IsUnique IsDuplicated IsFirstDistinct IsLastDistinct")),
 }
-"""What gives as many rows as it takes, and has to see all of them."""
+"""Functions that return as many rows as they get, but need all of them."""
 
 ONE_FUNCTIONS: Words = {
     **_words("NullCount Product"),
@@ -203,10 +203,10 @@ ONE_FUNCTIONS: Words = {
     **_family("Boolean", {"Any": _NULLS, "All": _NULLS}),
     **_family("StringExpr", {"ConcatVertical": {"delimiter": str, **_NULLS}}),
 }
-"""What makes one row of all."""
+"""Functions that aggregate all rows to one."""
 
 RESIZING_FUNCTIONS: Words = {"Unique": bool, "DropNulls": None, "DropNans": None}
-"""What makes more or fewer rows, and so stands only where rows are gathered: in `agg`, `over` and `list.eval`."""
+"""Functions that change the number of rows; allowed only inside `agg`, `over` and `list.eval`."""
 
 AGGREGATES: dict[str, Shape] = {
     **dict.fromkeys("Sum Mean Median NUnique First Last".split(), EXPRESSION),
@@ -217,7 +217,7 @@ AGGREGATES: dict[str, Shape] = {
     "Std": Pair((EXPRESSION, int)),
     "Var": Pair((EXPRESSION, int)),
 }
-"""What makes one row of all, and is no function to Polars."""
+"""Aggregations that are separate nodes in Polars, not functions."""
 
 NODES: Words = {
     "Column": str,
@@ -247,11 +247,11 @@ NODES: Words = {
     "Eval": {"expr": EXPRESSION, "evaluation": EXPRESSION, "variant": OneOf("List ListAgg")},
     "StructEval": {"expr": EXPRESSION, "evaluation": Many(EXPRESSION), "variant": OneOf("WithFields")},
 }
-"""Every kind of node, and what it holds."""
+"""Every kind of node, with the shape of its content."""
 
 
 def _nested(functions: Words) -> Words:
-    """The functions as Polars writes them, members of a family inside it."""
+    """Nest the functions in their families, as Polars writes them."""
     found: Words = {}
     families: dict[str, Words] = {}
     for name, inside in functions.items():
@@ -264,7 +264,7 @@ GRAMMAR["function"] = Variant(_nested(ROW_FUNCTIONS | CHUNK_FUNCTIONS | ONE_FUNC
 GRAMMAR["expression"] = Variant(NODES)
 
 SET_FUNCTIONS = frozenset({"Boolean.IsIn", "Replace", "ReplaceStrict", "StringExpr.ContainsAny"})
-"""What looks a row up in its second argument, or its second and third: if those are columns, in all their rows."""
+"""Functions that look up values in their later arguments; if those are columns, in all their rows."""
 
 WIDE_FUNCTIONS = frozenset({"StringExpr.PadStart", "StringExpr.PadEnd", "StringExpr.ZFill"})
 
@@ -272,4 +272,4 @@ PATTERN_FUNCTIONS = frozenset(
     f"StringExpr.{word}"
     for word in "Contains Find CountMatches Extract ExtractAll ExtractGroups Replace JsonPathMatch".split()
 )
-"""What takes a pattern or a path, unless it says that it is plain text."""
+"""Functions that take a pattern or a path, unless `literal` is set."""

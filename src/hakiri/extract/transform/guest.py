@@ -1,7 +1,7 @@
-"""A component runs in a box: its own memory, so much fuel, so much time, and no import that was not granted to it.
+"""Runs a WebAssembly component in a sandbox, with limited memory, fuel and time, and only the permitted imports.
 
-It is hosted as the core module that a component wraps, by the component model's canonical ABI. Wasmtime's own way from
-Python into a wrapped component makes an object of every byte: 4 s for each MiB, and an answer of 4 MiB is refused.
+It runs the core module inside the component, and implements the canonical ABI of the component model itself: Wasmtime's
+Python API for components creates an object for every byte, takes 4 s per MiB, and refuses an answer of 4 MiB.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SIGNATURES = {
 
 @dataclass
 class Unfit(Exception):
-    """It cannot be a transform, whatever it is given."""
+    """The module cannot be used as a transform."""
 
     reason: str
     advice: str | None = None
@@ -54,22 +54,22 @@ class Unfit(Exception):
 
 @dataclass
 class Failure(Exception):
-    """It gave up, broke down or answered nonsense."""
+    """The component returned an error, crashed, or gave an invalid answer."""
 
     reason: str
 
 
 class Excess(Failure):
-    """It was stopped at a limit."""
+    """The component was stopped at a limit."""
 
 
 class Silence(Failure):
-    """It gave up after a request of its own had got no answer."""
+    """The component failed after one of its requests got no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a guest may take. Fuel and time are for each call."""
+    """Limits of a guest. Fuel and time apply to each call."""
 
     memory_bytes: int
     fuel: int
@@ -77,9 +77,9 @@ class Limits:
 
 
 def compiled(raw: bytes) -> bytes:
-    """A module as machine code of this kind of machine; a repeat takes it from the user's cache.
+    """Compile a module to machine code of this platform, without running it. A repeat uses the user's cache.
 
-    Raises Unfit. Nothing of it runs.
+    Raises Unfit.
     """
     try:
         module = Module(_engine(is_cached=True), raw)
@@ -90,17 +90,17 @@ def compiled(raw: bytes) -> bytes:
 
 
 def imports_of(code: bytes) -> list[str]:
-    """What compiled code asks its host for."""
+    """Return the names of the modules that compiled code imports."""
     return list(dict.fromkeys(str(one.module) for one in _module(_engine(), code, b"").imports))
 
 
 class Guest:
-    """One component at work, with a memory of its own that lasts as long as it does."""
+    """One running component with its own memory."""
 
     def __init__(self, code: bytes, raw: bytes, limits: Limits, network: Network | None = None) -> None:
-        """Start it. `raw` is taken where this machine is of another kind than the one that made `code`.
+        """Start the component. `raw` is used if `code` was compiled on another platform.
 
-        Raises Failure: what it runs when it starts is under the same limits.
+        Raises Failure: the limits also apply to code that runs at the start.
         """
         self._limits = limits
         self._network = network
@@ -123,11 +123,11 @@ class Guest:
         self._functions = {name: one for name, one in exports.items() if isinstance(one, Func)}
 
     def prepare(self, schema: bytes) -> bytes:
-        """The schema of what comes out, for rows of this one. Raises Failure."""
+        """Return the schema of the result for rows of this schema. Raises Failure."""
         return self._call("prepare", schema)
 
     def apply(self, rows: bytes) -> bytes:
-        """What the component makes of some rows. It may remember them. Raises Failure."""
+        """Apply the component to some rows. It may keep state. Raises Failure."""
         return self._call("apply", rows)
 
     def _call(self, name: str, given: bytes) -> bytes:
@@ -149,7 +149,7 @@ class Guest:
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """What runs inside ends: out of fuel, or when its time is over."""
+        """Enforce the limits of fuel and time on what runs inside."""
         self._store.set_fuel(self._limits.fuel)
         self._store.set_epoch_deadline(1)
         self._deadline = monotonic() + self._limits.seconds
@@ -159,14 +159,14 @@ class Guest:
         try:
             yield
         except Trap as trap:
-            raise self._told(trap) from None
+            raise self._failure_of(trap) from None
         except (WasmtimeError, IndexError) as wrong:
             raise Failure(_line(wrong)) from None
         finally:
             watch.cancel()
             watch.join()
 
-    def _told(self, trap: Trap) -> Failure:
+    def _failure_of(self, trap: Trap) -> Failure:
         match trap.trap_code:
             case TrapCode.OUT_OF_FUEL:
                 return Excess(f"it took more than {self._limits.fuel:,} instructions at once")
@@ -182,7 +182,7 @@ class Guest:
                 )
 
     def _ask(self, name: str, *given: int) -> int:
-        """Where the function says that something is; wasm's integers are as negative as one takes them."""
+        """Call a function and return the address that it gives, as an unsigned integer."""
         return int(self._functions[name](self._store, *given)) & _WORD
 
     def _put(self, given: bytes) -> int:
@@ -201,7 +201,7 @@ class Guest:
         return bytes(self._memory.read(self._store, at, at + length)) if length else b""
 
     def _send(self, *given: int) -> None:
-        """`network.send` of the interface: four pieces of bytes, and where the answer goes."""
+        """Implement `network.send`: four byte strings, and the address for the answer."""
         if self._network is None or not self._functions:
             raise Failure("it sends a request before it is asked for anything")
         *places, into = (one & _WORD for one in given)
@@ -224,11 +224,11 @@ class Guest:
 def _engine(*, is_cached: bool = False) -> Engine:
     config = Config()
     if is_cached:
-        with suppress(WasmtimeError):  # a home without a cache only makes it slower
+        with suppress(WasmtimeError):  # without a cache it is only slower
             config.cache = True
     config.consume_fuel = True
     config.epoch_interruption = True
-    config.cranelift_nan_canonicalization = True  # one chunk gives the same bytes on every machine
+    config.cranelift_nan_canonicalization = True  # the same result on every machine
     config.wasm_relaxed_simd_deterministic = True
     for unused in ("wasm_threads", "wasm_memory64", "wasm_multi_memory", "wasm_gc", "wasm_exceptions"):
         setattr(config, unused, False)
@@ -260,7 +260,7 @@ def _require_modest(module: Module, limits: Limits) -> None:
 
 
 def _shape(kind: FuncType) -> tuple[int, int] | None:
-    """How many 32-bit integers a function takes and gives; None where it has others."""
+    """Return the numbers of 32-bit parameters and results; None if there are other types."""
     if any(one != ValType.i32() for one in (*kind.params, *kind.results)):
         return None
     return len(kind.params), len(kind.results)

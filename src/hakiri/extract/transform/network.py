@@ -1,4 +1,4 @@
-"""A component's request goes to a host that the manifest grants it, over https, ends in time, and follows nobody."""
+"""Sends a component's HTTPS requests: only to permitted hosts, with a time limit, without following redirects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Connect = Callable[[tuple[str, int], float], socket.socket]
 
 @dataclass
 class Unanswered(Exception):
-    """There is no answer; the reason is told to the component."""
+    """A request got no answer. The component receives the reason."""
 
     reason: str
     may_pass: bool = False
@@ -30,14 +30,14 @@ class Unanswered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What of the network a component may use. Tests hand in another way to connect, and whom they trust."""
+    """The network access of a component. Tests replace `connect` and `trust`."""
 
     hosts: tuple[HostRule, ...]
     connect: Connect = socket.create_connection
     trust: Callable[[], ssl.SSLContext] = ssl.create_default_context
 
     def send(self, method: str, url: str, kind: str, body: bytes, *, seconds: float) -> tuple[int, bytes]:
-        """The status and the body of the answer; a redirect is an answer like any other. A repeat sends again.
+        """Send a request; return the status and the body of the answer. Follows no redirects. A repeat sends again.
 
         Raises Unanswered.
         """
@@ -64,23 +64,23 @@ class Network:
         with closing(connected), closing(_Cut(connected, seconds)) as cut:
             secured = self.trust().wrap_socket(connected, server_hostname=address.host)
             connection = http.client.HTTPSConnection(address.host, address.port)
-            connection.sock, connection.auto_open = secured, 0  # no name is looked up again, no proxy is asked
+            connection.sock, connection.auto_open = secured, 0  # no further DNS lookup, no proxy
             connection.request(method, address.path, body=body, headers={"Content-Type": kind} if kind else {})
             response = connection.getresponse()
             answer = response.read(MAX_RESPONSE_BYTES + 1)
             secured.close()
         if cut.is_made:
-            raise TimeoutError  # an answer that was cut may read like a whole one
+            raise TimeoutError  # a truncated answer may look complete
         if len(answer) > MAX_RESPONSE_BYTES:
             raise Unanswered(f"{address} answered with more than {MAX_RESPONSE_BYTES >> 20} MiB")
         return response.status, answer
 
 
 class _Cut:
-    """A connection ends in time; a timeout of the socket would begin anew with every byte."""
+    """Shuts a connection down after a total time; a socket timeout would restart with every byte."""
 
     def __init__(self, connected: socket.socket, seconds: float) -> None:
-        self._connected = connected.dup()  # TLS takes the first away from whoever has it
+        self._connected = connected.dup()  # wrapping in TLS detaches the original socket
         self._made = Event()
         self._watch = Timer(seconds, self._cut)
         self._watch.daemon = True

@@ -1,4 +1,4 @@
-"""How long a pattern may look at a text is bounded: it stands in the plan, and it repeats nothing too often."""
+"""Limits the cost of regular expressions and JSON paths: they are literals in the plan, with bounded repetition."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 MAX_WEIGHT = 2_000
-"""As many places as a pattern may be in at once, each of which is looked at for each character of a text."""
+"""The most states a pattern may be in at once; each is checked for each character of a text."""
 MAX_DESCENTS = 3
 
 _FLAGS = re.compile(r"\(\?[a-zA-Z-]*x[a-zA-Z-]*[:)]")
@@ -16,7 +16,7 @@ _COUNT = re.compile(r"\{\s*(\d+)?\s*(?:(,)\s*(\d+)?\s*)?\}")
 
 
 def wrong_pattern(pattern: Any) -> str | None:
-    """What is wrong with the pattern of a function, an expression of a plan or a text; None where nothing is."""
+    """Return what is wrong with a pattern, given as a text or as an expression of a plan; None if nothing is."""
     match pattern:
         case str(text) | {"Literal": {"Scalar": {"String": str(text)}}}:
             if _FLAGS.search(text):
@@ -31,7 +31,7 @@ def wrong_pattern(pattern: Any) -> str | None:
 
 
 def wrong_path(path: Any) -> str | None:
-    """What is wrong with a path into JSON: each `..` looks into everything that the one before has found."""
+    """Return what is wrong with a JSON path. Each `..` searches everything that the one before has found."""
     match path:
         case {"Literal": {"Scalar": {"String": str(text)}}}:
             return f"has a path with more than {MAX_DESCENTS} `..`" if text.count("..") > MAX_DESCENTS else None
@@ -42,7 +42,7 @@ def wrong_path(path: Any) -> str | None:
 
 
 def weight_of(pattern: str) -> int:
-    """How many things a pattern is made of once its counted repetitions are written out; never too few of them."""
+    """Return an upper bound of a pattern's size with its counted repetitions expanded."""
     groups, at = [[0]], 0
     while at < len(pattern):
         parts, one = groups[-1], pattern[at]
@@ -71,7 +71,7 @@ def weight_of(pattern: str) -> int:
 
 
 def _end_of_class(pattern: str, at: int) -> int:
-    """Behind a class, which may hold classes; a bracket that comes first in it is a member."""
+    """Return the index after a character class. It may contain classes; a bracket at its start is a member."""
     depth = 0
     while at < len(pattern):
         if escape := _ESCAPE.match(pattern, at):

@@ -1,4 +1,4 @@
-"""A plan's file becomes a plan that may run, or an error that names the line and the node at fault."""
+"""Reads and writes the files of compiled transforms. Errors name the line and the node."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from hakiri.spec.validation_errors import faults, key_name
 MAX_BYTES = 1024 * 1024
 _WIDTH = 110
 _AROUND = 8
-"""How deep in its file an expression begins."""
+"""The depth in its file at which an expression begins."""
 
 
 def read_transform(raw: bytes, *, path: Path, shown: str) -> CompiledTransform:
-    """The bytes of a plan's file as a transform that may run. Pure: nothing of it has reached Polars yet.
+    """Parse and check the file of a compiled transform. Pure: passes nothing to Polars.
 
     Raises UnreadableManifest, InvalidProject (its shape), TransformRefused or TransformOutdated.
     """
@@ -50,13 +50,13 @@ def read_transform(raw: bytes, *, path: Path, shown: str) -> CompiledTransform:
 
 
 def write_transform(transform: CompiledTransform) -> bytes:
-    """The transform as its file has it: the same for the same transform, one thing a line, for review."""
+    """Format the transform for its file: deterministic, and laid out for review."""
     plain: dict[str, Any] = {"$schema": address_of("transforms.json"), **transform.model_dump(mode="json")}
     return (_laid_out(plain, 0) + "\n").encode()
 
 
 def _laid_out(value: Any, depth: int) -> str:
-    """JSON with sorted keys; what fits on a line stands on one."""
+    """Format JSON with sorted keys; values that fit are on one line."""
     line = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
     if 2 * depth + len(line) <= _WIDTH or not isinstance(value, dict | list):
         return line

@@ -1,4 +1,4 @@
-"""A frame that does nothing and remembers everything: what an author does to it becomes the steps of a plan."""
+"""A frame that records the operations of a transform's author as the steps of a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hakiri.spec import transform as steps
 
 
 class RecordedFrame:
-    """Quacks like a LazyFrame, as far as a plan goes. Each verb gives another frame, and changes none."""
+    """Has the methods of a LazyFrame that a plan supports. Immutable: each method returns a new frame."""
 
     def __init__(self, taken: tuple[steps.Step, ...] = ()) -> None:
         self._taken = taken
@@ -138,21 +138,21 @@ class RecordedFrame:
         return RecordedFrame((*self._taken, step))
 
     def plan(self) -> steps.TransformPlan:
-        """Everything that was done to the frame. Raises Refusal where a step holds what no plan may."""
+        """Return the recorded operations as a plan. Raises Refusal if a step is not allowed in one."""
         tables = tuple(dict.fromkeys(step.table for step in self._taken if isinstance(step, steps.Join)))
         check_steps(self._taken)
         return steps.TransformPlan(scope=scope_of(self._taken), tables=tables, steps=self._taken)
 
 
 def required_frame(returned: Any) -> RecordedFrame:
-    """What a transform returned, if it is a frame. Raises Misuse."""
+    """Return what a transform returned, if it is a frame. Raises Misuse."""
     if not isinstance(returned, RecordedFrame):
         raise Misuse("a transform has to return the frame it was given, changed")
     return returned
 
 
 class RecordedGroups:
-    """What `group_by` gives: it wants an `agg`."""
+    """The result of `group_by`, before `agg`."""
 
     def __init__(self, frame: RecordedFrame, by: tuple[Any, ...]) -> None:
         self._frame = frame
@@ -166,7 +166,7 @@ FRAME_VERBS = tuple(sorted(name for name in vars(RecordedFrame) if not name.star
 
 
 def _alike(value: Any) -> pl.Expr:
-    """The columns that can hold a value, as Polars sees it; an expression may fill any."""
+    """Select the columns whose type can hold the value, as Polars does; all columns for an expression."""
     match value:
         case pl.Expr():
             return pl.all()
@@ -186,14 +186,14 @@ def _trees(exprs: Iterable[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _expr(value: Any) -> pl.Expr:
-    """What Polars takes a value for: a text is a column."""
+    """Convert a value to an expression as Polars does: a text is a column."""
     if isinstance(value, pl.Expr):
         return value
     return pl.col(value) if isinstance(value, str) else pl.lit(value)
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
-    """One level of lists opened, as Polars does."""
+    """Flatten one level of lists, as Polars does."""
     found: list[Any] = []
     for value in values:
         found += value if isinstance(value, list | tuple) else [value]

@@ -1,4 +1,4 @@
-"""A table's transform runs on Arrow batches, and says of every row what became of it (G6)."""
+"""Runs a table's transforms on Arrow batches, and counts filtered, merged and added rows (G6)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hakiri.spec.transform import Explode, Join, Select, Step, TransformPlan
 from hakiri.spec.validation_errors import guess
 
 CHUNK_BYTES = 512 << 20
-"""As much as a transform of scope `chunk` may be given at once, measured in Arrow."""
+"""The most bytes, in Arrow, that a transform of scope `chunk` may get."""
 
 _COLUMN = re.compile(r"in column '([^']+)'")
 _UNABLE = re.compile(r'unable to find column "([^"]+)"')
@@ -33,19 +33,19 @@ _UNABLE = re.compile(r'unable to find column "([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Reshaped:
-    """Rows after a transform, and what became of those that went in: in + added = out + filtered + merged."""
+    """Rows after a transform, with counts: in + added = out + filtered + merged."""
 
     rows: pa.RecordBatch
     filtered: int = 0
     merged: int = 0
-    """Rows of which several became one."""
+    """Rows lost because several became one."""
     added: int = 0
-    """Rows of one that became several."""
+    """Rows gained because one became several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A plan, or a component, and where it is asked for."""
+    """A plan or a component, and its place in the manifest."""
 
     plan: TransformPlan | Component
     file: str
@@ -54,21 +54,21 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """What happens to the rows of one table: plans in order, and the tables they look rows up in. It pickles."""
+    """The transforms of one table, in order, and the tables they join with. Can be pickled."""
 
     table: str
     plans: tuple[Placed, ...]
     references: Mapping[str, bytes] = field(default_factory=dict)
-    """Landed tables as Arrow streams: all chunks of a run look rows up in the same."""
+    """Landed tables as Arrow streams, the same for all chunks of a run."""
 
     @property
     def sees_all(self) -> bool:
-        """Whether it has to be given all rows of a chunk at once."""
+        """Return whether it needs all rows of a chunk at once."""
         return any(isinstance(one.plan, TransformPlan) and one.plan.scope == "chunk" for one in self.plans)
 
     @property
     def digest(self) -> str:
-        """Of everything that it does."""
+        """Return a digest of all its transforms."""
         plain = [
             one.plan.digest if isinstance(one.plan, Component) else one.plan.model_dump(mode="json")
             for one in self.plans
@@ -77,18 +77,18 @@ class Reshape:
 
     @property
     def keeps_rows_apart(self) -> bool:
-        """Whether each row that comes out is one that went in, so that its key still tells it apart."""
+        """Return whether every output row is one input row, so that keys stay distinct."""
         return all(effect_of(step) in (Effect.KEEPS, Effect.FILTERS) for _, _, step in self._steps())
 
     def keeps(self, column: str) -> bool:
-        """Whether the column comes out as it went in, as far as the steps tell."""
+        """Return whether the column is certain to stay unchanged."""
         return all(
             column in step.spec.keeps if isinstance(step, Component) else leaves_alone(step, column)
             for _, _, step in self._steps()
         )
 
     def open(self) -> Reshaping:
-        """Ready to run in this process; the tables are taken apart once, components have nothing to remember yet."""
+        """Prepare it to run in this process: decode the joined tables, and start components with fresh memory."""
         references = self._tables()
         moves = [
             _Call(effect_of(step), step.open(self.table))
@@ -102,9 +102,9 @@ class Reshape:
         return Reshaping(self.table, tuple(_segments(moves)))
 
     def bind(self, schema: pa.Schema) -> pa.Schema:
-        """What comes out for rows of this schema, in Arrow's types. Reads nothing; a repeat says the same.
+        """Return the schema of the result for rows of this one. Reads no rows; a repeat gives the same.
 
-        Raises TransformUnfit, with the step and its place in the manifest.
+        Raises TransformUnfit with the step and its place in the manifest.
         """
         references = self._tables()
         frame = _frame(pa.Table.from_batches([], schema=schema)).lazy()
@@ -123,7 +123,7 @@ class Reshape:
         return _arrow(frame.collect()).schema
 
     def _announced(self, placed: Placed, component: Component, frame: pl.DataFrame) -> pl.DataFrame:
-        """No rows, of the columns that a component says it will give."""
+        """Return an empty frame with the columns that a component announces."""
         before = landing_schema(_arrow(frame).schema, table=self.table)
         try:
             return _frame(component.open(self.table).schema(before).empty_table())
@@ -149,7 +149,7 @@ class Reshape:
                 yield placed, f"step {number} (`{step.type}`) of {placed.file}", step
 
     def _require_distinct(self, step: Join, table: pl.DataFrame) -> None:
-        # A key that is NULL matches nothing, however often it is there.
+        # NULL keys match nothing, so duplicates of them are harmless.
         keys = table.select(step.right_on).drop_nulls()
         if step.how in ("inner", "left") and keys.is_duplicated().any():
             reason = f"it has rows that are alike in {', '.join(step.right_on)}, so a row would become several"
@@ -157,18 +157,18 @@ class Reshape:
 
 
 class Effect(StrEnum):
-    """What a step does to the number of rows."""
+    """The effect of a step on the number of rows."""
 
     KEEPS = "keeps"
     FILTERS = "filters"
     MERGES = "merges"
     ADDS = "adds"
     REPLACES = "replaces"
-    """Nobody can tell which rows are left: all that go in are merged, all that come out are added."""
+    """Unknown: all input rows count as merged, all output rows as added."""
 
 
 def effect_of(step: Step | Component) -> Effect:
-    """What a step that was checked does to the number of rows; a component has to do what the manifest says of it."""
+    """Return the effect of a step that was checked; of a component, the one declared in the manifest."""
     if isinstance(step, Component):
         return Effect(step.spec.rows)
     match step.type:
@@ -193,13 +193,13 @@ class _Move:
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """Steps that Polars may run as one query, since they change the number of rows in one way only."""
+    """Steps that Polars runs as one query, because they change the number of rows in only one way."""
 
     effect: Effect
     moves: tuple[_Move, ...]
 
     def lost(self, frame: pl.DataFrame) -> int:
-        """How many rows an explode leaves out: those with an empty list, and those without one, as it says."""
+        """Count the rows that an explode drops: those with an empty list or NULL, depending on its options."""
         step = self.moves[0].step
         if not isinstance(step, Explode):
             return 0
@@ -215,21 +215,21 @@ class _Segment:
         try:
             return query.collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as cause:
-            raise self._failed(frame, cause, table) from None  # its own text may quote a value
+            raise self._failed(frame, cause, table) from None  # its message may quote a value
 
     def _failed(self, frame: pl.DataFrame, cause: BaseException, table: str) -> HakiriError:
-        """The step at fault is found by taking them one by one."""
+        """Find the failing step by running the steps one by one."""
         for move in self.moves:
             try:
                 frame = move.apply(frame.lazy()).collect()
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as found:
-                return TransformFailed(table=table, step=move.shown, reason=_told(found))
-        return TransformFailed(table=table, step=self.moves[-1].shown, reason=_told(cause))
+                return TransformFailed(table=table, step=move.shown, reason=_reason_of(found))
+        return TransformFailed(table=table, step=self.moves[-1].shown, reason=_reason_of(cause))
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A component, which Polars knows nothing of."""
+    """A component, which runs outside Polars."""
 
     effect: Effect
     applying: Applying
@@ -244,14 +244,14 @@ class _Call:
 
 
 class Reshaping:
-    """A transform at work on one chunk."""
+    """A transform prepared to run on one chunk."""
 
     def __init__(self, table: str, segments: tuple[_Segment | _Call, ...]) -> None:
         self._table = table
         self._segments = segments
 
     def __call__(self, rows: pa.Table) -> Reshaped:
-        """The rows as the plans make them; of no rows come none. Raises TransformFailed and ComponentError."""
+        """Transform the rows; no rows give none. Raises TransformFailed and ComponentError."""
         frame = _frame(rows)
         filtered = merged = added = 0
         for segment in self._segments:
@@ -295,7 +295,7 @@ def _frame(rows: pa.Table) -> pl.DataFrame:
 
 
 def _arrow(frame: pl.DataFrame) -> pa.RecordBatch:
-    # Put together by Polars: Arrow stumbles over a part whose lists are all empty.
+    # Concatenated by Polars: Arrow fails on a part whose lists are all empty.
     table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
     found = table.to_batches()
     return found[0] if found else pa.RecordBatch.from_pylist([], schema=table.schema)
@@ -310,8 +310,8 @@ def _first_line(cause: BaseException) -> str:
     return str(cause).strip().partition("\n")[0][:300]
 
 
-def _told(cause: BaseException) -> str:
-    """What went wrong, without a value of a row."""
+def _reason_of(cause: BaseException) -> str:
+    """Return what went wrong, without values of rows."""
     column = _COLUMN.search(str(cause))
     where = f" in column `{column[1]}`" if column else ""
     return f"{_KINDS.get(type(cause).__name__, 'a value it cannot take')}{where}"

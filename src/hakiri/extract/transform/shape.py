@@ -1,4 +1,4 @@
-"""A JSON value either has a stated shape, or is refused with the path to where it departs from it."""
+"""Checks JSON values against shapes; a refusal names the path of the first difference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_ITEMS = 10_000
 
 @dataclass
 class Refusal(Exception):
-    """A value that is not what it has to be, and where it is."""
+    """A value that is not allowed, and its path."""
 
     reason: str
     path: KeyPath
@@ -52,21 +52,21 @@ class Many:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A word alone, or an object of one key: the word, and what belongs to it. None belongs to a word alone."""
+    """A word, or an object with one key: the word and its content. The shape is None for a word without content."""
 
     words: dict[str, Shape | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A shape that may hold itself, by its name in `GRAMMAR`."""
+    """A shape by its name in `GRAMMAR`, so that shapes can be recursive."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A list of fixed length, one shape for each place."""
+    """A list of fixed length, with one shape per item."""
 
     shapes: tuple[Shape, ...]
 
@@ -77,11 +77,11 @@ class Scalar:
 
 
 Shape = type | dict[str, Any] | Scalar | OneOf | UpTo | Maybe | Many | Variant | Named | Pair
-"""A type is that of a single value: bool, int, float or str. A dict has exactly these keys."""
+"""A type stands for a single value: bool, int, float or str. A dict stands for an object with exactly these keys."""
 
 
 def require(value: Any, shape: Shape, path: KeyPath, grammar: dict[str, Shape]) -> None:
-    """Return when the value has the shape. Raises Refusal, naming the first place that has not."""
+    """Check that the value has the shape. Raises Refusal with the path of the first difference."""
     match shape:
         case Named():
             require(value, grammar[shape.name], path, grammar)
@@ -103,14 +103,14 @@ def require(value: Any, shape: Shape, path: KeyPath, grammar: dict[str, Shape]) 
 
 
 class _Nothing:
-    """What belongs to a word that stands alone."""
+    """The content of a word without content."""
 
 
 _NOTHING = _Nothing()
 
 
 def opened(value: Any, path: KeyPath) -> tuple[str, Any]:
-    """The word of a variant and what belongs to it, _NOTHING where it stands alone."""
+    """Return the word of a variant and its content; _NOTHING if it has none."""
     if isinstance(value, str):
         return value, _NOTHING
     if isinstance(value, dict) and len(value) == 1:
@@ -119,7 +119,7 @@ def opened(value: Any, path: KeyPath) -> tuple[str, Any]:
 
 
 def _items(value: Any, path: KeyPath) -> list[Any]:
-    """The value as a list of bearable length."""
+    """Return the value as a list of allowed length."""
     if not isinstance(value, list):
         raise Refusal("has to be a list", path)
     if len(value) > MAX_ITEMS:
@@ -128,7 +128,7 @@ def _items(value: Any, path: KeyPath) -> list[Any]:
 
 
 def _field(value: Any, key: str, path: KeyPath, *, known: dict[str, Any]) -> Any:
-    """One key of an object that has exactly the known ones."""
+    """Return one key of an object that must have exactly the known keys."""
     if not isinstance(value, dict):
         raise Refusal("has to be an object", path)
     if value.keys() != known.keys():
@@ -138,7 +138,7 @@ def _field(value: Any, key: str, path: KeyPath, *, known: dict[str, Any]) -> Any
 
 
 def _shown(value: Any) -> str:
-    """A hostile value as part of a message."""
+    """Shorten an untrusted value for a message."""
     text = str(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
 

@@ -1,4 +1,4 @@
-"""Rows travel to a component and back as Arrow streams, and what comes back is believed as far as it was checked."""
+"""Encodes rows as Arrow streams for a component, and validates the streams that it returns."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hakiri.extract.transform.guest import MAX_ANSWER_BYTES, Excess, Failure
 from hakiri.model.delta_types import why_not
 
 MAX_COLUMNS = 10_000
-# Where Arrow's flatbuffers have what is looked for: of a message, and of the record batch in it.
+# Slots in Arrow's flatbuffers: of a message, and of the record batch in it.
 _HEADER, _CUSTOM_METADATA = 8, 12
 _COMPRESSION = 10
 
 
 def to_stream(schema: pa.Schema, rows: pa.RecordBatch | None = None) -> bytes:
-    """A schema, and rows of it, as a component takes them."""
+    """Encode a schema and its rows."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
         if rows is not None:
@@ -26,7 +26,7 @@ def to_stream(schema: pa.Schema, rows: pa.RecordBatch | None = None) -> bytes:
 
 
 def schema_of(stream: bytes) -> pa.Schema:
-    """The schema that a component announces. Raises Failure where rows of it could not land."""
+    """Return the schema that a component announces. Raises Failure if its rows could not land."""
     try:
         found = _plain_schema(pa.ipc.open_stream(stream))
     except _NO_STREAM as wrong:
@@ -40,7 +40,7 @@ def schema_of(stream: bytes) -> pa.Schema:
 
 
 def rows_of(stream: bytes, announced: pa.Schema) -> pa.Table:
-    """The rows that a component answers with. Raises Failure where they are not what it has announced."""
+    """Return the rows of a component's answer. Raises Failure if they do not have the announced schema."""
     try:
         _require_plain(stream)
         read = pa.ipc.open_stream(stream)
@@ -54,27 +54,27 @@ def rows_of(stream: bytes, announced: pa.Schema) -> pa.Table:
 
 
 _NO_STREAM = (pa.ArrowException, OSError, UnicodeDecodeError)
-"""What Arrow raises for bytes that are no stream; the last one for a column's name."""
+"""Errors of Arrow for invalid streams; the last one is for column names."""
 
 
 def _plain_schema(stream: pa.RecordBatchReader) -> pa.Schema:
-    """The names and types of the columns, and nothing else that is said of them."""
+    """Return the names and types of the columns, without metadata."""
     return pa.schema([pa.field(column.name, column.type) for column in stream.schema])
 
 
 def _valid(batches: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """Each batch, when every place it points to is in the answer, and it is no larger than that."""
+    """Yield each batch after validating its offsets and the total size."""
     total = 0
     for batch in batches:
         batch.validate(full=True)
-        total += batch.nbytes  # one piece of the answer may stand for several columns
+        total += batch.nbytes  # several columns may share one buffer
         if total > MAX_ANSWER_BYTES:
             raise Excess(f"its answer stands for more than {MAX_ANSWER_BYTES >> 20} MiB")
         yield batch
 
 
 def _require_plain(stream: bytes) -> None:
-    """Nothing in it is compressed, in the new way or the old: a few bytes could become more than there is memory."""
+    """Refuse compressed data, in the new form or the old: a few bytes could expand beyond the memory."""
     for message in pa.ipc.MessageReader.open_stream(stream):
         if message.type == "schema":
             continue
@@ -86,7 +86,7 @@ def _require_plain(stream: bytes) -> None:
 
 
 def _slot(metadata: bytes, *path: int) -> int:
-    """Whether the innermost table on a path of flatbuffer slots has a value at its last one; 0 where it has none."""
+    """Follow a path of flatbuffer slots; return the offset in the last one, or 0 if it is empty."""
     table = _number(metadata, 0, 4)
     for slot in path[:-1]:
         at = table + _entry(metadata, table, slot)

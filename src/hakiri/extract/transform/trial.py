@@ -1,4 +1,4 @@
-"""A transform is tried on a few rows of its source before it is trusted with all of them."""
+"""Runs a transform on a few rows of its source, to see what it does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hakiri.model.table import TableSchema
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The same rows before and after, and what became of those that are missing."""
+    """Rows before and after a transform, with counts."""
 
     before: pa.Table
     after: pa.Table
@@ -29,15 +29,15 @@ class Trial:
 
     @property
     def told(self) -> str:
-        """What became of rows, to be said behind the word `after`."""
+        """Return the counts as text, to follow the word `after`."""
         counts = {"filtered": self.filtered, "merged": self.merged, "added": self.added}
         return "".join(f", {count:,} {kind}" for kind, count in counts.items() if count)
 
 
 def try_reshape(connector: Connector, schema: TableSchema, reshape: Reshape, *, rows: int) -> Trial:
-    """What the transform makes of the first rows of a table. Writes nothing; a repeat reads again.
+    """Apply the transform to the first rows of a table. Writes nothing; a repeat reads again.
 
-    Raises SourceError, and ExtractError where the rows cannot be taken.
+    Raises SourceError and ExtractError.
     """
     taken = _first(connector, schema, rows)
     found = reshape.open()(taken)
@@ -46,7 +46,7 @@ def try_reshape(connector: Connector, schema: TableSchema, reshape: Reshape, *, 
 
 
 def as_answer(rows: pa.Table) -> QueryResult:
-    """The rows in values that text and JSON can hold."""
+    """Convert rows to values that text and JSON can represent."""
     return QueryResult(tuple(rows.column_names), iter([tuple(map(plain, row.values())) for row in rows.to_pylist()]))
 
 

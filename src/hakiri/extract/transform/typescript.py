@@ -1,4 +1,4 @@
-"""A transform in TypeScript is run once, in a Node that can reach nothing, and what it recorded is done in Polars."""
+"""Compiles transforms in TypeScript: runs the source once in an isolated Node, and replays its recording in Polars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import polars as pl
 from hakiri.errors import Place
 from hakiri.extract.errors import CompilerMissing, SourceUncompilable
 from hakiri.extract.transform.author import Reference, Target
-from hakiri.extract.transform.author_error import Misuse, told
+from hakiri.extract.transform.author_error import Misuse, describe_mistake
 from hakiri.extract.transform.record import FRAME_VERBS, RecordedFrame, required_frame
 from hakiri.extract.transform.vocabulary import DTYPES, FUNCTIONS, METHODS
 
@@ -26,9 +26,9 @@ _MEMORY_MIB = 256
 
 
 def record_typescript(path: Path, *, shown: str) -> Iterator[tuple[Target, RecordedFrame]]:
-    """Each transform that the source exports, and what it does to its frame.
+    """Yield each transform that the source exports, with the recorded frame.
 
-    Raises SourceUncompilable, or CompilerMissing where there is no Node.
+    Raises SourceUncompilable, or CompilerMissing without Node.
     """
     recording = _run(path.absolute(), shown)
     if "error" in recording:
@@ -37,7 +37,7 @@ def record_typescript(path: Path, *, shown: str) -> Iterator[tuple[Target, Recor
         try:
             frame = required_frame(_replay(one["frame"]))
         except Exception as wrong:
-            raise SourceUncompilable(place=Place(shown), reason=told(wrong)) from wrong
+            raise SourceUncompilable(place=Place(shown), reason=describe_mistake(wrong)) from wrong
         yield Target(str(one["pipeline"]), one["table"]), frame
 
 
@@ -55,7 +55,7 @@ def _run(path: Path, shown: str) -> dict[str, Any]:
     ]
     with tempfile.TemporaryDirectory() as empty:
         try:
-            # No variable of this process is passed on: there may be secrets in them.
+            # No environment variables: they may contain secrets.
             ended = subprocess.run(
                 command, cwd=empty, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
             )
@@ -79,7 +79,7 @@ def _node(shown: str) -> Path:
 
 
 def _replay(value: Any) -> Any:
-    """What a recording says, done with Polars. Only names of the vocabulary are looked up."""
+    """Replay a recording with Polars. Looks up only names of the vocabulary."""
     match value:
         case {"$": "frame"}:
             return _frame(value)

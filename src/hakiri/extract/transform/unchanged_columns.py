@@ -1,4 +1,4 @@
-"""Whether a plan leaves a column alone is told from its steps, and told wrong in one direction only: it may say no."""
+"""Decides from a plan's steps whether a column stays unchanged. When in doubt, the answer is no."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hakiri.spec import transform as steps
 
 
 def leaves_alone(step: steps.Step, column: str) -> bool:
-    """Whether the column has the same values after a step that was checked; False where that is not certain."""
+    """Return whether the column is certain to have the same values after a step that was checked."""
     match step:
         case steps.Select():
             return {"Column": column} in step.exprs and not _assigns(step.exprs, column)
@@ -31,6 +31,6 @@ def leaves_alone(step: steps.Step, column: str) -> bool:
 
 
 def _assigns(trees: Iterable[Any], column: str) -> bool:
-    """Whether one of the expressions makes, or may make, a column of this name other than from itself."""
+    """Return whether an expression assigns, or may assign, a column of this name other than from itself."""
     others = [to_expr(tree) for tree in trees if tree != {"Column": column}]
     return any(one.meta.output_name(raise_if_undetermined=False) in (None, column) for one in others)

@@ -1,4 +1,4 @@
-"""A component's file is the module that does the work, or that module in the wrapping of the component model."""
+"""Extracts the core module from a WebAssembly component."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HEAD, _MAX_DEPTH = 8, 10
 
 
 def unwrapped(raw: bytes) -> bytes | None:
-    """The one module that a file is, or wraps; None where it wraps none, or several that have to be put together."""
+    """Return the only module in a file, which may be the file itself; None if there is none, or several to link."""
     if not raw.startswith(_WRAPPED):
         return raw
     modules = list(_modules(raw))
@@ -18,7 +18,7 @@ def unwrapped(raw: bytes) -> bytes | None:
 
 
 def _modules(component: bytes, depth: int = 0) -> Iterator[bytes]:
-    """Every module of a component and of those inside it; inside there are often some that only name types."""
+    """Yield every module of a component and of its nested components, of which many contain only types."""
     for kind, content in _sections(component):
         if kind == _MODULE:
             yield content
@@ -27,7 +27,7 @@ def _modules(component: bytes, depth: int = 0) -> Iterator[bytes]:
 
 
 def _sections(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each section's kind and content; the last may be cut off, as Wasmtime will tell."""
+    """Yield each section's kind and content. The last may be truncated; Wasmtime reports that."""
     at = _HEAD
     while at < len(raw):
         kind, size, at = raw[at], 0, at + 1

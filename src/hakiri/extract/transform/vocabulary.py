@@ -1,4 +1,4 @@
-"""The verbs of Polars that a recording may ask for; a name that is not here is never looked up."""
+"""The names of Polars that a recording may use. Other names are never looked up."""
 
 from __future__ import annotations
 

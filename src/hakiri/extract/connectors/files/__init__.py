@@ -1,4 +1,4 @@
-"""A folder of files is a source."""
+"""The files connector and its settings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Format = Literal["csv", "jsonl", "parquet"]
 
 
 def check_encoding(name: str) -> str:
-    """Give an encoding of text its usual name. Python has others, from bytes to bytes or for parts of addresses."""
+    """Return the usual name of a text encoding. Rejects Python's other codecs, such as bytes to bytes."""
     try:
         found = codecs.lookup(name)
         is_text = codecs.getincrementaldecoder(name)().decode(_SAMPLE.encode(name), final=True) == _SAMPLE
-    except (LookupError, UnicodeError):  # Python calls a codec that is none of text unknown, too
+    except (LookupError, UnicodeError):  # Python also raises this for codecs that are not for text
         is_text = False
     if not is_text or found.name.replace("_", "-") in _NO_FILES:
         raise ValueError("is not an encoding of text that we know")
@@ -28,40 +28,40 @@ def check_encoding(name: str) -> str:
 
 _SAMPLE = 'a,"b"\n1,2\n'
 _NO_FILES = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
-"""Encodings of names and of source code, whose decoders read a file as another one or stop in its middle."""
+"""Encodings for names and source code; their decoders misread files or stop early."""
 
 
 class FilesConfig(Frozen):
-    """Where the files are, and how they are written."""
+    """The `source.config` of a files source."""
 
     path: Annotated[str, Field(min_length=1)]
-    """A folder or an address like `s3://bucket/folder`; a relative path starts at the project."""
+    """A folder, or an address like `s3://bucket/folder`; relative paths start at the project."""
     pattern: Annotated[str, Field(min_length=1)] | None = None
-    """Which files below `path` make up a table: a glob with `{table}` in it."""
+    """The files of a table below `path`: a glob that contains `{table}`."""
     format: Format | None = None
-    """What the files are; told from their names when left out."""
+    """The format of the files; by default, inferred from their names."""
     delimiter: Annotated[str, Field(pattern=r"^[ -~\t]$")] = ","
-    """CSV: what stands between two fields."""
+    """CSV: the character between fields."""
     quote: Annotated[str, Field(pattern=r"^[ -~]$")] = '"'
-    """CSV: what stands around a field; doubled inside it."""
+    """CSV: the quote character; doubled inside a field."""
     header: Flag = True
     """CSV: whether the first line names the columns."""
     null_values: tuple[str, ...] = ("",)
-    """CSV: unquoted fields that mean NULL."""
+    """CSV: unquoted values that mean NULL."""
     encoding: Annotated[str, AfterValidator(check_encoding)] = "utf-8"
-    """CSV and JSON lines: how text is encoded."""
+    """CSV and JSON lines: the text encoding."""
     max_line_bytes: Annotated[Int, Field(ge=1_024, le=1 << 30)] = 16 << 20
-    """CSV and JSON lines: a longer line is quarantined."""
+    """CSV and JSON lines: longer lines are quarantined."""
     batch_rows: Annotated[Int, Field(ge=1, le=1_000_000)] = 50_000
-    """How many rows a batch has at the most."""
+    """The most rows of a batch."""
     endpoint: str | None = None
-    """S3: another service than Amazon's, as `https://host:port`."""
+    """S3: the endpoint of a service other than Amazon's, as `https://host:port`."""
     region: str | None = None
     """S3: the bucket's region."""
     access_key: SecretStr | None = None
-    """S3: the key's id; from the environment when left out."""
+    """S3: the id of the access key; by default, from the environment."""
     secret_key: SecretStr | None = None
-    """S3: the key itself."""
+    """S3: the secret access key."""
 
     @model_validator(mode="after")
     def _quote_and_delimiter_differ(self) -> Self:

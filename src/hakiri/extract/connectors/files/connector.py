@@ -1,4 +1,4 @@
-"""A folder of files answers the connector's verbs; each file is a piece."""
+"""Implements the connector for a folder of files; each file is a piece."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SAMPLE_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class FilesConnector:
-    """Files below one path. A file is read as the version that was surveyed, or not at all."""
+    """Files below one path. A file is read only in the version that was surveyed."""
 
     config: FilesConfig
     place: Place | None = None
@@ -66,11 +66,11 @@ class FilesConnector:
         kinds: dict[str, pa.DataType] = {}
         for file in _sample(self._files(table)):
             schema = self._schema(table, file, list(asked))
-            if not asked and file.format != "jsonl":  # whose every line names its own
+            if not asked and file.format != "jsonl":  # JSON lines may have new keys in every line
                 Wanted(pa.schema(list(kinds.items())), True, file.path, table.name).require_one_of(schema.names)
             for field in without_respelled(pa.struct(list(kinds.items())), pa.struct(list(schema))):
                 kinds[field.name] = widened(kinds[field.name], field.type) if field.name in kinds else field.type
-        if kinds:  # files without a row tell no column, so none of them is missing
+        if kinds:  # without any rows no columns are known, so none is missing
             check_named(NAME, table, tuple(kinds))
         wanted = asked or dict.fromkeys(kinds)
         seen = {name: arrow_type(told) if told else kinds.get(name, pa.null()) for name, told in wanted.items()}
@@ -90,7 +90,7 @@ class FilesConnector:
                 return f"it is text with numbers in it, of which 10 comes before 9 ({found.path})"
         return ""
 
-    def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:  # noqa: ARG002 files tell no cursor
+    def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:  # noqa: ARG002 files have no cursor statistics
         table = schema.table
         surveyed = self._asked(table, lambda: Store(self.config).survey(table))
         return Survey(tuple(Piece(span, self._row_count(table, found), found.size) for found, span in surveyed))
@@ -180,13 +180,13 @@ _ROWS: dict[Format, Callable[[Any, FilesConfig, Wanted], Iterator[pa.RecordBatch
 
 
 def _sample(found: list[Found]) -> list[Found]:
-    """Some files from the whole of the list, the first and the last among them."""
+    """Pick files evenly from the list, including the first and the last."""
     step = max(1, -(-len(found) // SAMPLE_FILES))
     return [*found[:-1:step], found[-1]]
 
 
 def _above(batch: pa.RecordBatch, schema: TableSchema, since: KeyValue | None) -> pa.RecordBatch:
-    """The rows at or above the floor, and those without a value that a cursor can have."""
+    """Return the rows at or above the floor, and those without a valid cursor value."""
     cursor = schema.table.cursor
     if since is None or cursor is None or kind_of(batch) is not BatchKind.ROWS:
         return batch

@@ -1,4 +1,4 @@
-"""Every record of a CSV file becomes a row, or a fault with its line: the two always add up to the records (G6)."""
+"""Parses CSV: every record becomes either a row, or a fault with its line (G6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK_BYTES = 4 << 20
 
 
 class Record(NamedTuple):
-    """The lines of one row, and the number of the first; a reason where they are none."""
+    """The lines of one record, the number of the first, and a fault if it is no valid row."""
 
     line: int
     text: bytes
@@ -27,7 +27,7 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How fields are told apart."""
+    """The delimiter and quotes of a CSV file."""
 
     delimiter: str
     quote: str
@@ -36,23 +36,23 @@ class CsvDialect:
 
     @cached_property
     def whole(self) -> re.Pattern[bytes]:
-        """Matches a line all of whose quotes are closed. Possessive, so a hostile line costs no more than another."""
+        """Match a line with all quotes closed. Possessive, so that no line causes backtracking."""
         return re.compile(rb"(?:%b(?:%b|\Z))*+" % (self._field, self._delimiter))
 
     @cached_property
     def closing(self) -> re.Pattern[bytes]:
-        """Matches the line on which an open quote is closed, and all others on it."""
+        """Match a line that closes the open quote, and every other quote it opens."""
         return re.compile(
             rb"%b(?:%b|\Z)(?:%b(?:%b|\Z))*+" % (self._rest, self._delimiter, self._field, self._delimiter)
         )
 
     def width(self, text: bytes) -> int:
-        """How many fields a record has."""
+        """Count the fields of a record."""
         return 1 + sum(found[1] is not None for found in self._fields.finditer(text))
 
     @cached_property
     def one_line(self) -> re.Pattern[bytes]:
-        """Matches a record without a carriage return outside quotes, other than at its end."""
+        """Match a record without a carriage return outside quotes, except at its end."""
         field = self._field_of(rb"[^%b\r]" % self._delimiter)
         return re.compile(rb"(?:%b(?:%b|\r?\Z))*+" % (field, self._delimiter))
 
@@ -73,18 +73,18 @@ class CsvDialect:
         return self._field_of(rb"[^%b]" % self._delimiter)
 
     def _rest_of(self, outside: bytes) -> bytes:
-        """What is left of a quoted field, and what stands between its end and the next delimiter."""
+        """Return the pattern for the rest of a quoted field, up to the next delimiter."""
         quote = re.escape(self.quote.encode())
         return rb"(?:[^%b]++|%b%b)*+%b%b*+" % (quote, quote, quote, quote, outside)
 
     def _field_of(self, outside: bytes) -> bytes:
-        """A field; `outside` is what may stand in it outside quotes."""
+        """Return the pattern of a field; `outside` is what it may contain outside quotes."""
         quote = re.escape(self.quote.encode())
         return rb"(?:%b%b|(?!%b)%b%b*+)?+" % (quote, self._rest_of(outside), quote, outside, outside)
 
 
 class Parsed(NamedTuple):
-    """The rows of some records as columns of bytes, the line of each row, and the records that are no rows."""
+    """Rows as columns of bytes, the line of each row, and the records that are no rows."""
 
     columns: list[pa.Array]
     lines: list[int]
@@ -92,13 +92,13 @@ class Parsed(NamedTuple):
 
 
 def records(found: Iterable[Line], dialect: CsvDialect) -> Iterator[Record]:
-    """The records of a file's lines. A quote that is never closed costs the line it stands on, not the file.
+    """Group lines into records. A quote that is never closed makes its line a fault, not the rest of the file.
 
-    Each line is looked at twice at the most: as the first of a record, and as one that may close an open quote.
+    Each line is examined at most twice: as the first of a record, and as one that may close an open quote.
     """
     rest, ahead = iter(found), deque[Line]()
     quote = dialect.quote.encode()
-    size = 0  # of the lines ahead, none of which closes an open quote
+    size = 0  # of the following lines that do not close the open quote
     while line := ahead.popleft() if ahead else next(rest, None):
         size -= len(line.text) if size else 0
         if quote not in line.text or _ends(line, dialect, is_open=False):
@@ -117,7 +117,7 @@ def records(found: Iterable[Line], dialect: CsvDialect) -> Iterator[Record]:
 
 
 def blocks(found: Iterable[Record]) -> Iterator[list[Record]]:
-    """The records in groups that are read in one go."""
+    """Group records into blocks that are parsed together."""
     block: list[Record] = []
     size = 0
     for record in found:
@@ -131,7 +131,7 @@ def blocks(found: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 def parse(block: list[Record], width: int, dialect: CsvDialect) -> Parsed:
-    """The records as rows of so many fields, and those that are none."""
+    """Parse the records to rows of `width` fields, and return those that are no rows as faults."""
     judged = [_require_one_line(record, dialect) for record in block]
     whole = [record for record in judged if record.fault is None and not (width != 1 and _is_blank(record))]
     faults = [record for record in judged if record.fault]
@@ -147,7 +147,7 @@ def parse(block: list[Record], width: int, dialect: CsvDialect) -> Parsed:
 
 
 def _halved(whole: list[Record], width: int, dialect: CsvDialect, faults: list[Record]) -> Parsed:
-    """The same where Arrow reads a record otherwise: a group that does not add up is halved until it stands alone."""
+    """Isolate records that Arrow parses differently, by halving groups whose rows do not add up."""
     pieces: list[list[pa.Array]] = [_none(width)]
     lines: list[int] = []
     halves = [whole]
@@ -186,7 +186,7 @@ def _is_blank(record: Record) -> bool:
 
 
 def _parse(some: list[Record], width: int, dialect: CsvDialect) -> list[pa.Array] | None:
-    """The fields of the records, or None unless each is one row of the right width."""
+    """Parse the fields of the records; None unless each is one row of the right width."""
     if not some:
         return _none(width)
     names = [str(index) for index in range(width)]
@@ -218,7 +218,7 @@ def _parse(some: list[Record], width: int, dialect: CsvDialect) -> list[pa.Array
 
 
 def _require_one_line(record: Record, dialect: CsvDialect) -> Record:
-    """The record with its fault, if it has a carriage return where Arrow would begin another row."""
+    """Mark a record as faulty if it has a carriage return at which Arrow would begin another row."""
     if record.fault or record.text.find(b"\r", 0, -1) < 0 or dialect.one_line.fullmatch(record.text):
         return record
     return record._replace(fault="has a carriage return outside quotes")

@@ -1,4 +1,4 @@
-"""The bytes of a file as they were surveyed, and whether they still are the same once they have been read."""
+"""Versions of files: detects whether a file changed between the survey and the end of a read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ TAIL_BYTES = 4096
 
 
 class Stamp(NamedTuple):
-    """What tells two states of a file apart."""
+    """The attributes by which two versions of a file are distinguished."""
 
     size: int
     mtime_ns: int
     inode: int = 0
-    """On a file system. It differs between machines that share one, so it is compared within one read alone."""
+    """On a file system. It differs between machines that share one, so it is compared only within one read."""
     etag: str = ""
-    """On an object store, whose times are whole seconds."""
+    """On an object store, whose times have only whole seconds."""
 
     @property
     def version(self) -> str:
@@ -25,23 +25,23 @@ class Stamp(NamedTuple):
 
 
 def surveyed_size(version: str) -> int:
-    """The size of a file of this version."""
+    """Return the size of a file of this version."""
     return int(version.partition("-")[0])
 
 
 def digest(tail: bytes) -> str:
-    """What is kept of the last bytes that were surveyed."""
+    """Return a digest of the last surveyed bytes."""
     return sha256(tail).hexdigest()[:16]
 
 
 class Stream(Protocol):
-    """Bytes, read from the front."""
+    """Bytes that are read from the start."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 class Front:
-    """The first bytes of a file, as many as were surveyed; all there are where `size` is None."""
+    """The surveyed bytes at the start of a file; all of its bytes if `size` is None."""
 
     def __init__(self, stream: Stream, size: int | None = None, *, has_grown: Callable[[], bool] = bool) -> None:
         self._stream = stream
@@ -50,24 +50,24 @@ class Front:
         self._goes_on: bool | None = None
 
     def read(self, size: int, /) -> bytes:
-        """Up to so many bytes; none at the end."""
+        """Read up to `size` bytes; none at the end."""
         data = bytes(self._stream.read(size if self._left is None else min(size, self._left)))
         if self._left is not None:
             self._left -= len(data)
         return data
 
     def goes_on(self) -> bool:
-        """Whether the file has grown: a last line without its end is half a line then. A repeat says the same."""
+        """Return whether the file has grown, so that a last line without a line feed is incomplete. Repeats agree."""
         if self._goes_on is None:
             self._goes_on = self._has_grown()
         return self._goes_on
 
     @property
     def is_whole(self) -> bool:
-        """Whether all surveyed bytes were there."""
+        """Return whether all surveyed bytes were read."""
         return not self._left
 
     @property
     def took_last_line(self) -> bool:
-        """Whether a last line without its end was taken for a whole one."""
+        """Return whether a last line without a line feed was treated as complete."""
         return self._goes_on is False

@@ -1,4 +1,4 @@
-"""A column nobody has declared gets the narrowest type that holds what was seen, and text where types differ."""
+"""Infers the types of undeclared columns: the narrowest type for the values seen, or text if types differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hakiri.extract.connectors.fit_values import fit_texts
 
 MAX_DIGITS = 38
 
-# The spellings that mean the same when written back: `007` is a code, and `1` is a number, not true.
+# Only spellings that survive a round trip: `007` is a code, and `1` is a number, not true.
 _TEXTS: tuple[tuple[str, pa.DataType], ...] = (
     (r"^(true|false|True|False|TRUE|FALSE)$", pa.bool_()),
     (r"^(0|-?[1-9][0-9]{0,18})$", pa.int64()),
@@ -28,7 +28,7 @@ _TEXTS: tuple[tuple[str, pa.DataType], ...] = (
 
 
 def type_of_texts(texts: pa.Array) -> pa.DataType:
-    """The type of a column of texts; null where there are none."""
+    """Infer the type of a column of texts; null if there are none."""
     seen = texts.drop_null()
     if not len(seen):
         return pa.null()
@@ -39,7 +39,7 @@ def type_of_texts(texts: pa.Array) -> pa.DataType:
 
 
 def type_of_values(values: Iterable[Any]) -> pa.DataType:
-    """The type of a column of JSON values; null where there are none."""
+    """Infer the type of a column of JSON values; null if there are none."""
     seen = [value for value in values if value is not None]
     kinds = {type(value) for value in seen}
     if not seen:
@@ -59,7 +59,7 @@ def type_of_values(values: Iterable[Any]) -> pa.DataType:
 
 
 def widened(first: pa.DataType, second: pa.DataType) -> pa.DataType:
-    """The type that holds the values of both without a change; text where there is no other."""
+    """Return the type that represents the values of both exactly; text if there is no other."""
     if first == second or types.is_null(second):
         return first
     if types.is_null(first):
@@ -81,7 +81,7 @@ def widened(first: pa.DataType, second: pa.DataType) -> pa.DataType:
 
 
 def grown_by(kind: pa.DataType, values: Iterable[Any]) -> pa.DataType:
-    """The type with the members that JSON values have beyond it, at any depth."""
+    """Extend the type by the additional members of JSON values, at any depth."""
     if types.is_list(kind):
         lists = (value for value in values if isinstance(value, list))
         return pa.list_(grown_by(kind.value_type, (item for one in lists for item in one)))
@@ -95,7 +95,7 @@ def grown_by(kind: pa.DataType, values: Iterable[Any]) -> pa.DataType:
 
 
 def settled(kind: pa.DataType) -> pa.DataType:
-    """The type with text wherever nothing was seen."""
+    """Replace unknown types by text."""
     if types.is_null(kind):
         return pa.string()
     if types.is_list(kind):

@@ -1,4 +1,4 @@
-"""Every line of a JSON lines file becomes an object, or a fault with its number (G6)."""
+"""Parses JSON lines: every line becomes either an object, or a fault with its line number (G6)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hakiri.model.column_names import why_no_name
 from hakiri.model.delta_types import MAX_NESTING
 
 MAX_DEPTH = MAX_NESTING
-"""Objects and lists within each other, the line's own object included."""
+"""The deepest nesting of objects and lists, including the line's own object."""
 
 
 class Entry(NamedTuple):
-    """A line's object, or the reason why it has none."""
+    """A line's object, or the reason why there is none."""
 
     line: int
     text: bytes
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
 
 
 def entries(found: Iterable[Line]) -> Iterator[Entry]:
-    """The entries of a file's lines; blank lines are none. Numbers keep every digit."""
+    """Parse the lines of a file, skipping blank ones. Numbers keep every digit."""
     for line in found:
         text = line.text.strip()
         if text:
@@ -56,20 +56,20 @@ def _entry(line: Line, text: bytes) -> Entry:
 
 
 class _Refused(ValueError):
-    """JSON that no table can hold; the text is the reason."""
+    """JSON that no table can store; the text is the reason."""
 
 
 _TOO_LONG = f"has a number of more than {sys.int_info.default_max_str_digits} digits, or too large an exponent"
 
 
 def _may_be_odd(text: bytes) -> bool:
-    """Whether the line can be nested too deeply, or name a key with half a character or a NUL; most lines cannot."""
+    """Return whether the line might be nested too deeply, or have a key with a surrogate or NUL. Rules out most."""
     has_escape = b"\\ud" in text or b"\\uD" in text or b"\\u0000" in text
     return has_escape or text.count(b"[") + text.count(b"{") > MAX_DEPTH
 
 
 def _require_plain(value: Any) -> None:
-    """_Refused for what is nested deeper than any table is, or names a key that no column can have."""
+    """Raise _Refused if the value is nested too deeply, or has a key that cannot be a column name."""
     left = [(value, 1)]
     while left:
         one, depth = left.pop()
@@ -90,7 +90,7 @@ def _require_names(names: Iterable[str]) -> None:
 
 
 def _is_text(key: str) -> bool:
-    """Whether the key can be written; half of a pair, as `\\ud800` alone is, cannot."""
+    """Return whether the key can be encoded; a lone surrogate such as `\\ud800` cannot."""
     return key.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in key)
 
 

@@ -1,4 +1,4 @@
-"""A stream of bytes is cut into numbered lines, however long one of them is, with bounded memory."""
+"""Splits a stream of bytes into numbered lines with bounded memory, however long a line is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Line(NamedTuple):
-    """A line without its end; of one that is too long, the beginning."""
+    """A line without its line feed; only the beginning if it is too long."""
 
     number: int
     text: bytes
@@ -22,12 +22,12 @@ class Line(NamedTuple):
 
 
 def lines(stream: Front, encoding: str, max_line_bytes: int) -> Iterator[Line]:
-    """The lines of a stream as UTF-8, from 1, without a byte order mark.
+    """Yield the lines of a stream as UTF-8, numbered from 1, without a byte order mark.
 
-    A line ends at a line feed or at the end of the file; where the file goes on, what is left there is no line yet.
+    A line ends at a line feed or at the end of the file; if the file has grown, an unfinished last line is left out.
     """
     number, carry = 1, b""
-    skipping: bytes | None = None  # the beginning of a line that is too long, while its rest goes by
+    skipping: bytes | None = None  # the beginning of a line that is too long, while its rest is skipped
     for chunk in _decoded(stream, encoding):
         *whole, carry = (carry + chunk).split(b"\n")
         if skipping is not None and whole:
@@ -55,7 +55,7 @@ def _line(number: int, text: bytes, max_line_bytes: int) -> Line:
 
 
 def _decoded(stream: Front, encoding: str) -> Iterator[bytes]:
-    """The stream in UTF-8. Bytes that are not of the encoding stay what they are, to be judged where they stand."""
+    """Convert the stream to UTF-8. Invalid bytes are kept, so that they are reported with their line."""
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)(_KEPT)
     is_first = True
     while chunk := stream.read(CHUNK_BYTES):
@@ -68,10 +68,10 @@ def _decoded(stream: Front, encoding: str) -> Iterator[bytes]:
 
 
 def _keep(fault: UnicodeError) -> tuple[str, int]:
-    """Bytes that are not of the encoding as what becomes no UTF-8 either."""
+    """Keep bytes that are invalid in the encoding, as something that is invalid in UTF-8 as well."""
     try:
         kept, end = codecs.lookup_error("surrogateescape")(fault)
-    except UnicodeDecodeError as wide:  # two bytes at once, of UTF-16, are more than it takes
+    except UnicodeDecodeError as wide:  # for UTF-16 there are two bytes, more than the handler accepts
         return "\udcff", wide.end
     return str(kept), end
 

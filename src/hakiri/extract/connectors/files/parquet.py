@@ -1,4 +1,4 @@
-"""A Parquet column has a type that a Delta table can hold, and the values it had."""
+"""Reads Parquet files in types that Delta can store, without changing values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CLOSEST = {
 
 
 def open_parquet(opened: Any, *, int96_unit: str = "us") -> parquet.ParquetFile:
-    """The file, its checksums verified as its pages are read. Raises ArrowInvalid where it names a column twice."""
+    """Open the file, verifying checksums of its pages. Raises ArrowInvalid if a column name occurs twice."""
     file = parquet.ParquetFile(opened, page_checksum_verification=True, coerce_int96_timestamp_unit=int96_unit)
     names = file.schema_arrow.names
     if len(set(names)) < len(names):
@@ -42,10 +42,10 @@ def open_parquet(opened: Any, *, int96_unit: str = "us") -> parquet.ParquetFile:
 
 
 def batches(opened: Any, names: list[str], rows: int) -> Iterator[tuple[pa.RecordBatch, dict[str, set[int]]]]:
-    """Some rows at a time, and for each column of Int96 the rows whose time has digits below the microsecond.
+    """Yield batches, and for each Int96 column the rows whose time has digits below the microsecond.
 
-    As nanoseconds, a time before 1677 or after 2262 wraps around, and what lies between it and the microseconds is
-    still the digits that they lack.
+    In nanoseconds, times before 1677 or after 2262 wrap around; their difference to the microseconds still shows
+    whether digits are missing.
     """
     coarse, fine = open_parquet(opened), open_parquet(opened, int96_unit="ns")
     int96 = [name for name in names if coarse.schema_arrow.field(name) != fine.schema_arrow.field(name)]
@@ -59,7 +59,7 @@ def batches(opened: Any, names: list[str], rows: int) -> Iterator[tuple[pa.Recor
 
 
 def _cut(coarse: pa.Array, fine: pa.Array) -> set[int]:
-    """The rows in which the one lacks digits of the other."""
+    """Return the rows in which `coarse` lacks digits of `fine`."""
     if coarse.type == fine.type:
         return set()
     if types.is_timestamp(coarse.type):
@@ -75,7 +75,7 @@ def _cut(coarse: pa.Array, fine: pa.Array) -> set[int]:
 
 
 def lakehouse_type(kind: pa.DataType) -> pa.DataType:
-    """The type a Delta table holds such values in: the same or a wider one, text where there is none."""
+    """Return the type for Delta: the same or a wider one, or text if there is none."""
     if kind in _SAME:
         return kind
     if kind in _CLOSEST:

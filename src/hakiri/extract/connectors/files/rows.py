@@ -1,4 +1,4 @@
-"""Whatever a file's format is, its rows arrive as typed batches, and the rest as faults with their line (G6)."""
+"""Reads rows of CSV, JSON lines and Parquet as typed batches, and the rest as faults with their line (G6)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hakiri.model.type_growth import grown
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The columns to make of a file; with `or_more`, also those it has beyond them, and beyond their members."""
+    """The columns to read from a file; with `or_more`, also any additional columns and members."""
 
     fields: pa.Schema
     or_more: bool
@@ -41,13 +41,13 @@ class Wanted:
         return self.or_more or name in self.asked
 
     def require_one_of(self, names: Iterable[str]) -> None:
-        """Raise NoColumnFound if the file has columns, and none of them is wanted."""
+        """Raise NoColumnFound if the file has columns but none of the wanted ones."""
         header, known = tuple(names), self.asked or tuple(self.fields.names)
         if header and known and not set(header) & set(known):
             raise NoColumnFound(connector=NAME, table=self.table, file=self.origin, header=header, known=known)
 
     def require_names(self, fields: Iterable[pa.Field]) -> None:
-        """Raise BadValue with the file where no table can have these columns."""
+        """Raise BadValue, naming the file, if no table can have these columns."""
         own = list(fields)
         reason = why_unnameable(own)
         if pair := two_spellings(own):
@@ -60,7 +60,7 @@ class Wanted:
 
 
 def csv_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The rows of a CSV file."""
+    """Yield the rows of a CSV file."""
     dialect = _dialect(config)
     found = records(lines(stream, config.encoding, config.max_line_bytes), dialect)
     names, found = _header(found, config, dialect, wanted)
@@ -82,10 +82,10 @@ def csv_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[pa.
 
 
 def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The rows of a file of JSON lines."""
+    """Yield the rows of a JSON lines file."""
     types = {field.name: field.type for field in wanted.fields}
     found = entries(lines(stream, config.encoding, config.max_line_bytes))
-    strange: dict[str, None] | None = None if wanted.or_more else {}  # its keys, as long as none of them is wanted
+    strange: dict[str, None] | None = None if wanted.or_more else {}  # the keys seen, until a wanted one is found
     while block := _some(found, config.batch_rows):
         yield from _quarantined(wanted, ((one.line, one.fault, one.text) for one in block if one.fault))
         good = [one for one in block if one.fault is None]
@@ -96,9 +96,9 @@ def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[p
             if name not in types and any(name in one.value for one in good):
                 types[name] = settled(type_of_values(one.value.get(name) for one in good))
         if wanted.or_more:
-            good, refused, types = _told_apart(good, types)
+            good, refused, types = _well_named(good, types)
             yield from _quarantined(wanted, ((one.line, one.fault, one.text) for one in refused))
-        if not types:  # a row without a column would land as nothing
+        if not types:  # a row without columns cannot land
             yield from _quarantined(wanted, ((one.line, "is an object without members", one.text) for one in good))
             continue
         fitted = {name: fit_values([one.value.get(name) for one in good], kind) for name, kind in types.items()}
@@ -107,8 +107,8 @@ def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[p
     wanted.require_one_of(strange or ())
 
 
-def _told_apart(found: list[Entry], types: dict[str, pa.DataType]) -> tuple[list[Entry], list[Entry], dict[str, Any]]:
-    """The entries whose keys name columns, those whose keys do not, and the types with what the former have beyond."""
+def _well_named(found: list[Entry], types: dict[str, pa.DataType]) -> tuple[list[Entry], list[Entry], dict[str, Any]]:
+    """Return the entries with valid keys, those without, and the types extended by new keys of the former."""
     shown = _types_with(found, types)
     if can_be_told_apart(shown):
         return found, [], shown
@@ -125,7 +125,7 @@ def _types_with(found: list[Entry], types: dict[str, pa.DataType]) -> dict[str, 
 
 
 def parquet_rows(opened: Any, config: FilesConfig, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file."""
+    """Yield the rows of a Parquet file."""
     types = {field.name: field.type for field in wanted.fields}
     own = open_parquet(opened).schema_arrow
     wanted.require_one_of(own.names)
@@ -149,7 +149,7 @@ def _marked(fitted: Fitted, cut: Iterable[int]) -> Fitted:
 
 
 def _shown_rows(batch: pa.RecordBatch) -> list[bytes]:
-    """Each row as JSON. What Python has no value for, as the year 20000, is shown as Arrow writes it."""
+    """Write each row as JSON. Values that Python cannot represent, such as the year 20000, are written by Arrow."""
     columns = {name: _shown_values(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
     return [json_text(dict(zip(columns, row, strict=True))).encode() for row in zip(*columns.values(), strict=True)]
 
@@ -166,7 +166,7 @@ def _grown(kind: pa.DataType | None, own: pa.DataType) -> pa.DataType:
 
 
 def csv_schema(stream: Front, config: FilesConfig, wanted: Wanted, rows: int) -> pa.Schema:
-    """The columns of a CSV file, their types from its first rows."""
+    """Return the columns of a CSV file, with types inferred from its first rows."""
     dialect = _dialect(config)
     found = records(lines(stream, config.encoding, config.max_line_bytes), dialect)
     names, found = _header(found, config, dialect, wanted)
@@ -176,15 +176,15 @@ def csv_schema(stream: Front, config: FilesConfig, wanted: Wanted, rows: int) ->
 
 
 def jsonl_schema(stream: Front, config: FilesConfig, rows: int) -> pa.Schema:
-    """The keys of a file of JSON lines, their types from its first rows."""
+    """Return the keys of a JSON lines file, with types inferred from its first rows."""
     found = entries(lines(stream, config.encoding, config.max_line_bytes))
-    good, _, _ = _told_apart([one for one in islice(found, rows) if one.fault is None], {})
+    good, _, _ = _well_named([one for one in islice(found, rows) if one.fault is None], {})
     names = dict.fromkeys(name for one in good for name in one.value)
     return pa.schema([(name, type_of_values(one.value.get(name) for one in good)) for name in names])
 
 
 def parquet_schema(opened: Any, wanted: Wanted) -> pa.Schema:
-    """The columns of a Parquet file."""
+    """Return the columns of a Parquet file."""
     found = pa.schema([(field.name, lakehouse_type(field.type)) for field in open_parquet(opened).schema_arrow])
     if wanted.or_more:
         wanted.require_names(found)
@@ -198,7 +198,7 @@ def _dialect(config: FilesConfig) -> CsvDialect:
 def _header(
     found: Iterator[Record], config: FilesConfig, dialect: CsvDialect, wanted: Wanted
 ) -> tuple[list[str], Iterator[Record]]:
-    """The names of a file's fields, and the records after them."""
+    """Return the names of a file's fields, and the records after the header."""
     passed: list[Record] = []
     for first in found:
         if first.text.strip() and (config.header or first.fault is None):
@@ -225,7 +225,7 @@ def _fields(types: dict[str, pa.DataType]) -> list[pa.Field]:
 
 
 def _names_by_place(declared: list[str], width: int) -> list[str]:
-    """The names of the fields of a file without a header. A line of another width than the declared is quarantined."""
+    """Return the field names of a file without a header. Lines of another width than declared are quarantined."""
     numbered = [f"column_{index + 1}" for index in range(width)]
     return declared if len(declared) == width or (declared and not set(declared) & set(numbered)) else numbered
 
@@ -265,7 +265,7 @@ def _has_misfits(fitted: dict[str, Fitted]) -> bool:
 def _batches(
     wanted: Wanted, fitted: dict[str, Fitted], part: slice, places: Sequence[int], raw: Sequence[bytes]
 ) -> Iterator[pa.RecordBatch]:
-    """Some rows of fitted columns: the ones that fit as a batch, the others as quarantined rows."""
+    """Yield rows of fitted columns: those that fit as a batch, the others as quarantined rows."""
     some = range(len(places))[part]
     bad: dict[int, tuple[str, str]] = {}
     for name, column in fitted.items():

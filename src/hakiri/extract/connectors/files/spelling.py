@@ -1,7 +1,7 @@
-"""Keys of JSON lines that a table has no column for: another spelling of a known one, or a name that Hakiri uses.
+"""Detects keys of JSON lines that cannot be columns: another spelling of a known key, or a name that Hakiri uses.
 
-The spelling that is described or comes first is the column's. A line with another one is quarantined, and so is a line
-whose key is the name of a column that Hakiri adds: the rest of the file lands.
+A column has the spelling that is described or that comes first. A line with another spelling is quarantined, and so is
+a line with a key that is the name of one of Hakiri's columns. The rest of the file lands.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Path = tuple[str, ...]
 
 
 def can_be_told_apart(kinds: Kinds) -> bool:
-    """Tell whether each column has a name of its own, at any depth, and none has one of Hakiri's."""
+    """Return whether all column names are distinct, at any depth, and none is one of Hakiri's."""
     return not any(map(is_reserved, kinds)) and two_spellings(_fields(kinds)) is None
 
 
 def without_respelled(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Give the other type without the members that this one spells differently."""
+    """Return the other type without the members that this one spells differently."""
     if types.is_list(kind) and types.is_list(other):
         return pa.list_(without_respelled(kind.value_type, other.value_type))
     if not types.is_struct(kind) or not types.is_struct(other):
@@ -37,7 +37,7 @@ def without_respelled(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 class Spellings:
-    """The names that a table's columns and their members have so far."""
+    """The names of a table's columns and their members so far."""
 
     def __init__(self, known: Kinds) -> None:
         self._names: dict[Path, dict[str, str]] = {}
@@ -45,9 +45,9 @@ class Spellings:
             self._names.setdefault(path, {})[name.lower()] = name
 
     def refuse(self, value: Mapping[str, Any], kinds: Kinds) -> str | None:
-        """Give the reason why an object's names do not fit those before it; otherwise learn them and give None.
+        """Return why an object's names conflict with earlier ones; otherwise remember them and return None.
 
-        `kinds` tells which members become columns of a struct; those of a text column are not looked at.
+        `kinds` determines which members become struct fields; members of a text column are ignored.
         """
         new: dict[Path, dict[str, str]] = {}
         for path, name in _used(value, kinds):
@@ -80,7 +80,7 @@ def _used(value: Mapping[str, Any], kinds: Kinds, path: Path = ()) -> Iterator[t
 
 
 def _objects(value: Any, kind: pa.DataType | None) -> Iterator[tuple[Mapping[str, Any], pa.StructType]]:
-    """The objects that a value is, or has in its lists, where they become structs."""
+    """Yield the objects in a value, or in its lists, that become structs."""
     if kind is None or value is None:
         return
     if types.is_struct(kind) and isinstance(value, dict):

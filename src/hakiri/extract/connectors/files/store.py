@@ -1,4 +1,4 @@
-"""Files are found and opened alike wherever they are kept, and what goes wrong there is told in our words."""
+"""Lists and opens files on local disks and object stores, and translates their errors."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ _COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 _HIDDEN = re.compile(r"(^|/)[._]")
 _NEWEST = 64
 _RECENT = timedelta(days=1)
-"""The last bytes of files are surveyed that were changed so lately, and of the newest in any case.
+"""The survey reads the last bytes of files that changed within this time, and always of the newest files.
 
-One that is being written to is among them; of the others a folder may have any number.
+Files that are still being written are among them. The number of older files is unlimited, so they are not read.
 """
 _HEADS = 16
-"""So many objects are asked for their ETag at once."""
+"""The number of concurrent requests for ETags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file of a table, and how much of it is to be read."""
+    """A file of a table, and how much of it to read."""
 
     path: str
     size: int
     format: Format
     compression: str | None
     stamp: Stamp | None = None
-    """What the file was when that was decided."""
+    """The version of the file when that was decided."""
     tail: str = ""
-    """A digest of the last bytes of that, where the file may grow."""
+    """A digest of the last of these bytes, if the file may grow."""
 
 
 class Store:
@@ -71,7 +71,7 @@ class Store:
         self._system, self._root = _file_system(config)
 
     def files(self, table: SourceTable) -> list[Found]:
-        """The files of a table, by path. Raises TableMissing where there are none."""
+        """Return the files of a table, sorted by path. Raises TableMissing if there are none."""
         pattern = _pattern(self._config.pattern, table.name)
         listed = self._listed()
         found = [self._found(path, info.size) for path, info in sorted(listed.items()) if pattern.fullmatch(path)]
@@ -81,7 +81,7 @@ class Store:
         return found
 
     def survey(self, table: SourceTable) -> list[tuple[Found, OneFile]]:
-        """The files of a table with the span that each is read by. Raises TableMissing where there are none."""
+        """Return the files of a table, each with its span. Raises TableMissing if there are none."""
         stamped = self._stamped(self.files(table))
         growing = [one for one in stamped if self._may_grow(one)]
         tails = {one.path: self._tail(one.path, one.size) for one in _recent(growing)}
@@ -89,14 +89,14 @@ class Store:
         return [(one, OneFile(one.path, version, tails.get(one.path, ""))) for one, version in versions]
 
     def same(self, span: OneFile, table: SourceTable) -> Found:
-        """The file of a span, up to the size that was surveyed. Raises SourceMoved if it is no longer that file."""
+        """Return the file of a span, up to the surveyed size. Raises SourceMoved if the file has changed."""
         size = surveyed_size(span.version)
         found = self._found(span.path, size)
         now = before = self._now(found)
         tail = ""
         if self._may_grow(found):
             tail = self._tail(span.path, size)
-            now = self._now(found)  # the same as before, or the tail may be that of another file
+            now = self._now(found)  # if it changed meanwhile, the tail may belong to another file
         if now is None or now.stamp is None:
             raise SourceMoved(connector=NAME, table=table.name, reason=f"{span.path} is gone")
         is_surveyed = now.stamp.version == span.version and now == before
@@ -106,9 +106,9 @@ class Store:
 
     @contextmanager
     def surveyed(self, found: Found, table: SourceTable) -> Iterator[Any]:
-        """The file's surveyed bytes: a `Front` of text, else an Arrow file.
+        """Open the surveyed bytes of a file: a `Front` for text, otherwise an Arrow file.
 
-        Raises FileChanged at the end, or in place of any other failure, if they are no longer the same.
+        Raises FileChanged at the end, or instead of any other failure, if the bytes have changed.
         """
         stamp = found.stamp or self._stamp(found.path)
         if found.stamp is None:
@@ -128,7 +128,7 @@ class Store:
                 raise FileChanged(connector=NAME, table=table.name, file=found.path)
 
     def _is_same(self, found: Found, stamp: Stamp, front: Front | None = None) -> bool:
-        """Whether the file is what it was, or has only grown since, behind a whole line."""
+        """Return whether the file is unchanged, or has only grown after a complete line."""
         now = self._now(found)
         if now is None or now.stamp is None or now.stamp == stamp:
             return now is not None
@@ -146,7 +146,7 @@ class Store:
 
     @contextmanager
     def stream(self, found: Found) -> Iterator[Any]:
-        """The file's bytes from the front, decompressed."""
+        """Open the file's decompressed bytes for sequential reads."""
         with self._system.open_input_stream(f"{self._root}/{found.path}", compression=None) as plain:
             if found.compression is None:
                 yield plain
@@ -156,12 +156,12 @@ class Store:
 
     @contextmanager
     def random(self, found: Found) -> Iterator[Any]:
-        """The file's bytes in any order."""
+        """Open the file's bytes for random access."""
         with self._system.open_input_file(f"{self._root}/{found.path}") as opened:
             yield opened
 
     def _listed(self) -> dict[str, Any]:
-        """The files below the root by their path from there; what a leading `.` or `_` hides is not among them."""
+        """Return the files below the root by relative path, without names that begin with `.` or `_`."""
         below = len(self._root) + 1
         infos = self._system.get_file_info(fs.FileSelector(self._root, recursive=True))
         files = {info.path[below:]: info for info in infos if info.type is fs.FileType.File}
@@ -172,11 +172,11 @@ class Store:
         return isinstance(self._system, fs.LocalFileSystem)
 
     def _may_grow(self, found: Found) -> bool:
-        """Whether the file, once it has grown, still begins with a whole file."""
+        """Return whether a file of this kind can grow by appending."""
         return self._is_local and found.compression is None and found.format != "parquet"
 
     def _stamped(self, found: list[Found]) -> list[Found]:
-        """The files as they are now; those that are gone are left out."""
+        """Return the current versions of the files, without deleted ones."""
         with ThreadPoolExecutor(_HEADS) as pool:
             now = map(self._now, found) if self._is_local else pool.map(self._now, found)
             return [one for one in now if one is not None]
@@ -189,11 +189,11 @@ class Store:
         return replace(found, size=stamp.size, stamp=stamp)
 
     def _stamp(self, path: str) -> Stamp:
-        """What the file is now. Raises FileNotFoundError."""
+        """Return the current version of the file. Raises FileNotFoundError."""
         whole = f"{self._root}/{path}"
         if self._is_local:
-            told = Path(whole).stat()
-            return Stamp(told.st_size, told.st_mtime_ns, inode=told.st_ino)
+            found = Path(whole).stat()
+            return Stamp(found.st_size, found.st_mtime_ns, inode=found.st_ino)
         with self._system.open_input_file(whole) as opened:
             marks = {name.lower(): mark for name, mark in (opened.metadata() or {}).items()}
             size = opened.size()
@@ -202,7 +202,7 @@ class Store:
         return Stamp(size, self._system.get_file_info(whole).mtime_ns or 0)
 
     def _tail(self, path: str, size: int) -> str:
-        """A digest of the last of the first bytes, as many as `size`; empty where there is no such file."""
+        """Return a digest of the bytes before the offset `size`; empty if there is no such file."""
         start = max(0, size - TAIL_BYTES)
         with suppress(FileNotFoundError), self._system.open_input_file(f"{self._root}/{path}") as opened:
             return digest(opened.read_at(size - start, start))
@@ -212,16 +212,16 @@ class Store:
         stem, dot, last = path.rpartition(".")
         compression = _COMPRESSED.get(dot + last)
         suffix = Path(stem if compression else path).suffix
-        told = self._config.format or _SUFFIXES.get(suffix)
-        if told is None:
+        format_ = self._config.format or _SUFFIXES.get(suffix)
+        if format_ is None:
             known = ", ".join(get_args(Format))
-            reason = f"cannot be told for {path} from its name; write one of {known}, or narrow `pattern`"
+            reason = f"cannot be inferred for {path} from its name; write one of {known}, or narrow `pattern`"
             raise BadConfig(connector=NAME, key="format", reason=reason)
-        return Found(path, size, told, compression)
+        return Found(path, size, format_, compression)
 
 
 def _recent(found: list[Found]) -> list[Found]:
-    """The files that somebody may still be writing to."""
+    """Return the files that may still be written to."""
     since = (SystemClock().now() - _RECENT).timestamp() * 1e9
     by_time = sorted(found, key=_changed_at)
     return [*(one for one in by_time[:-_NEWEST] if _changed_at(one) >= since), *by_time[-_NEWEST:]]
@@ -234,7 +234,7 @@ def _changed_at(found: Found) -> int:
 def classified(
     failure: Exception, table: SourceTable, config: FilesConfig, *, file: str | None = None, place: Place | None = None
 ) -> SourceError:
-    """What a failure of a file system or of a file means; `place` is the line of the manifest with the path."""
+    """Translate a failure of a file system or a file; `place` is the line of the path in the manifest."""
     if isinstance(failure, SourceError):
         return failure
     name, text = table.name, str(failure)
@@ -261,13 +261,13 @@ def classified(
 
 
 def _shown(config: FilesConfig, file: str | None = None) -> str:
-    """The folder, or a file below it, and the service that keeps it."""
+    """Return the folder, or a file below it, and the service it is stored on."""
     path = f"{config.path.rstrip('/')}/{file}" if file else config.path
     return f"{path} at {config.endpoint}" if config.endpoint else path
 
 
 def _words(failure: Exception, text: str) -> str:
-    """What the system or the object store says, in one line and without what is said of the address."""
+    """Return the message of the system or the object store in one line, without its remarks on the address."""
     if isinstance(failure, OSError) and failure.errno:
         return os.strerror(failure.errno)
     said = _ASKED.sub(r"\1: ", " ".join(text.split("\n")[0].split()))
@@ -275,11 +275,11 @@ def _words(failure: Exception, text: str) -> str:
 
 
 def _is_of_the_file(failure: Exception, text: str) -> bool:
-    """Whether Arrow failed at what it read: the system it reads from has a number for each of its failures."""
+    """Return whether the file's content caused the failure: failures of the system have an error number."""
     return isinstance(failure, OSError) and failure.errno is None and not _REMOTE.search(text)
 
 
-# Object stores say what happened in the text alone.
+# Object stores report the cause only in the text.
 _REFUSED = re.compile(r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE|UNRECOGNIZED_CLIENT|INVALID_CLIENT_TOKEN")
 _SLOWED = re.compile(r"SLOW_DOWN|THROTTLING|TOO_MANY_REQUESTS")
 _AWAY = re.compile(r"NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|INTERNAL_FAILURE")
@@ -315,7 +315,7 @@ def _s3_options(config: FilesConfig) -> dict[str, Any]:
 
 
 def _pattern(pattern: str | None, table: str) -> re.Pattern[str]:
-    """The paths of a table: what the pattern says, else `table.*` and everything below `table/`."""
+    """Return a pattern for the paths of a table; by default `table.*` and everything below `table/`."""
     if pattern is None:
         return re.compile(rf"{re.escape(table)}(\.[^/]*|/.*)")
     named = pattern.replace("{table}", table)

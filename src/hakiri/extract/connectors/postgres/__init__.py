@@ -1,4 +1,4 @@
-"""A PostgreSQL database is a source."""
+"""The PostgreSQL connector and its settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hakiri.spec.frozen import Frozen, Int, Number
 
 
 def check_url(url: SecretStr) -> SecretStr:
-    """An address as libpq has it, written so that no part of its password can be taken for another part."""
+    """Normalize a libpq address, with the password encoded so that it cannot be mistaken for another part."""
     if not url.get_secret_value().startswith(SCHEMES):
         raise ValueError("has to be postgresql://user@host/database")
     Dsn.parse(url.get_secret_value())
@@ -21,22 +21,22 @@ def check_url(url: SecretStr) -> SecretStr:
 
 
 class PostgresConfig(Frozen):
-    """Which database, and how patient we are."""
+    """The `source.config` of a PostgreSQL source."""
 
     url: Annotated[SecretStr, AfterValidator(check_url)]
-    """`postgresql://user@host:5432/database`, with any option of libpq behind a `?`."""
+    """`postgresql://user@host:5432/database`, with libpq options after a `?`."""
     password: SecretStr | None = None
-    """The password, where it is not in the address; here it may hold any character."""
+    """The password, if it is not in the address; may contain any character."""
     connect_timeout_seconds: Annotated[Int, Field(ge=1)] = 10
     """How long the server may take to answer."""
     statement_timeout_seconds: Annotated[Number, Field(gt=0)] | None = None
-    """How long one statement may take, the read of a whole chunk included; unlimited when left out."""
+    """How long one statement may take, including the read of a whole chunk; unlimited by default."""
     lock_timeout_seconds: Annotated[Number, Field(gt=0)] = 30.0
-    """How long a read waits for someone who alters the table."""
+    """How long a read waits for a lock on the table."""
     batch_bytes: Annotated[Int, Field(ge=1 << 10, le=1 << 30)] = 16 << 20
-    """About how large a batch is."""
+    """The approximate size of a batch."""
     piece_rows: Annotated[Int, Field(ge=1)] = 100_000
-    """About how many rows lie between two places where a survey would cut the table."""
+    """The approximate number of rows per piece of a survey."""
 
 
 DECLARATION = Declaration(

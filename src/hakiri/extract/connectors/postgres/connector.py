@@ -1,4 +1,4 @@
-"""A PostgreSQL database answers the connector's verbs, and can show one moment to many readers."""
+"""Implements the connector for PostgreSQL, including snapshots shared by many readers."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ LATE = "the snapshot that its run had pinned is gone, or older than the survey: 
 
 @dataclass(frozen=True, slots=True)
 class PostgresConnector:
-    """A database, as it is at each read, or as it was when it was pinned."""
+    """A database in its current state, or in the snapshot it was pinned to."""
 
     config: PostgresConfig
     snapshot: str | None = None
     pinned: ServerPosition | None = None
-    """Where the server stood before the snapshot was taken."""
+    """The server's position before the snapshot was taken."""
 
     def hint(self) -> BackfillHint:
         return BackfillHint(cursor_kind=CursorKind.MONOTONIC, safe_parallelism=SAFE_PARALLELISM)
@@ -98,12 +98,12 @@ class PostgresConnector:
         try:
             yield replace(self, snapshot=str(session.ask(EXPORT)[0][0]), pinned=stood[0])
         finally:
-            with suppress(SourceError):  # nothing hangs on it any more, so the server may have ended it before
+            with suppress(SourceError):  # no longer needed, so it does not matter if the server has closed it
                 stack.close()
 
     @contextmanager
     def _opened(self, table: SourceTable, span: Span, standing: str = "") -> Iterator[Session]:
-        """A session that shows no less than what stood there when the table was surveyed."""
+        """Open a session that is not older than the survey of the table."""
         surveyed = ServerPosition.parse(standing)
 
         def reached(session: Session) -> None:
@@ -126,7 +126,7 @@ class PostgresConnector:
         return opened(self.config, table, self.snapshot)
 
     def _require_readable_late(self, table: SourceTable, span: Span, error: SourceError) -> None:
-        """Return where a pinned moment is over, or too old, and the span means the same rows without it."""
+        """Raise the error, unless the snapshot is gone or too old and the span can be read without it."""
         is_gone = getattr(error.__cause__, "sqlstate", None) in SNAPSHOT_GONE
         if self.snapshot is None or not (is_gone or isinstance(error, SourceBehind)):
             raise error
@@ -136,14 +136,14 @@ class PostgresConnector:
 
 
 def _selected(fields: pa.Schema) -> str:
-    """The described columns, each read its way, and behind them the text of each array that is more than a list."""
+    """Return the SELECT list: the described columns, then the texts of arrays that are not simple lists."""
     columns = [EXPRESSIONS[reading_of(one)].format(column=quoted(one.name)) for one in fields]
     remarks = [REMARK.format(column=quoted(one.name)) for one in fields if reading_of(one) in LISTS]
     return ", ".join(f"{expression} AS c{index}" for index, expression in enumerate([*columns, *remarks]))
 
 
 def _select(session: Session, schema: TableSchema, selected: str, span: Span, since: KeyValue | None) -> str:
-    """The query for the rows of a span, once its values have been handed over."""
+    """Pass the values of a span to the server, and return the query for its rows."""
     dialect = PostgresDialect(schema)
     try:
         where = condition(span, floor_of(schema, since), dialect)

@@ -1,4 +1,4 @@
-"""A condition for PostgreSQL names its values; the values themselves travel as parameters."""
+"""SQL conditions for PostgreSQL. Values are passed as settings of the transaction, never as SQL text."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ BELOW_BLOCK = "ctid < '({block:d},0)'::tid"
 
 @dataclass(slots=True)
 class PostgresDialect:
-    """How PostgreSQL writes a condition; collects the settings that its values are read from."""
+    """The syntax of PostgreSQL; collects the settings that contain the values."""
 
     schema: TableSchema
     settings: dict[str, str] = field(default_factory=dict)
 
     def key(self, column: str) -> str:
-        """The column as its values are compared: a text that is a cursor byte by byte, as it is once it has landed."""
+        """Return the expression to compare by: a text cursor is compared bytewise, as in the landed table."""
         is_text = self.name(column) in TEXTS and column == self.schema.table.cursor
         return f'{quoted(column)} COLLATE "C"' if is_text else quoted(column)
 
@@ -43,24 +43,24 @@ class PostgresDialect:
         return (FROM_BLOCK if at_least else BELOW_BLOCK).format(block=bound)
 
     def type(self, column: str) -> str:
-        """The type a value is cast to before it is compared with the column."""
+        """Return the type that a value is cast to before it is compared with the column."""
         return str(self.schema.columns.field(column).metadata[TYPE].decode())
 
     def value(self, column: str, text: str) -> KeyValue:
-        """The value that the server wrote as this text, in the type it has there; the text where Python has none."""
+        """Parse a value that the server wrote as text; keep the text if Python has no such type."""
         with suppress(ValueError):
             return _READ.get(self.name(column), str)(text)
         return text
 
     def name(self, column: str) -> str:
-        """The name of a type of the system; of any other, nothing that is one."""
+        """Return the name of a system type; for any other, a text that is no type name."""
         schema, _, name = self.type(column).replace('"', "").partition(".")
         return name if schema == "pg_catalog" else ""
 
 
 def _real(text: str) -> float:
     number = float(text)
-    if number != number:  # no order, so it bounds nothing
+    if number != number:  # NaN has no order, so it cannot be a bound
         raise ValueError("not a number")
     return number
 
@@ -76,7 +76,7 @@ _READ: dict[str, Callable[[str], KeyValue]] = {
 
 
 def to_text(value: KeyValue) -> str:
-    """The value as PostgreSQL reads it."""
+    """Write a value in PostgreSQL's input syntax."""
     match value:
         case bytes():
             return f"\\x{value.hex()}"

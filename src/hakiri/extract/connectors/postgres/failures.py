@@ -1,4 +1,4 @@
-"""What PostgreSQL, libpq and the driver report becomes one of our errors, without a value of a row in it."""
+"""Translates errors of PostgreSQL, libpq and the driver, without values of rows."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ SNAPSHOT_GONE = frozenset({"42704", "22023"})
 _MISSING = re.compile(r'(?:relation|column) "?([^"\n]+?)"? does not exist')
 _QUOTED = re.compile(r'"[^"]*"')
 
-# The driver passes on no SQLSTATE while connecting or streaming: there the text has to do.
+# The driver gives no SQLSTATE while connecting or streaming, so the text has to be matched.
 _UNREAD = re.compile(r"Failed to connect: (?:invalid|unrecognized|missing) ")
 _RAISED = re.compile(r"^CONTEXT:\s+PL/pgSQL function .* at RAISE$", re.MULTILINE)
 _BAD_VALUE = re.compile(r"division by zero|out of range|invalid (input|byte|value|regular)|overflow|cannot cast")
 
 
 def classified(failure: Exception, table: SourceTable, server: Dsn) -> SourceError:
-    """What a failure means; what is not classified is SourceFailed."""
+    """Translate a failure; an unknown one becomes SourceFailed."""
     if isinstance(failure, SourceError):
         return failure
     state, text = getattr(failure, "sqlstate", None), str(failure)
@@ -64,7 +64,7 @@ def _of_any_client(state: str | None, text: str, table: str, server: Dsn) -> Sou
 
 def _by_state(state: str, text: str, table: str, server: Dsn) -> SourceError:
     named = _MISSING.search(text)
-    # Messages of these classes name identifiers, settings and syntax, never what is stored.
+    # Messages of these classes contain identifiers, settings and syntax, never stored values.
     words = server_words(text)
     match state[:2], state:
         case _, "42P01":
@@ -96,6 +96,6 @@ def _by_text(failure: Exception, table: str, server: Dsn) -> SourceError:
 
 
 def _without_values(words: str, state: str = "") -> str:
-    """The words without what they may quote of a row."""
+    """Remove values of rows that the message may quote."""
     kept = _QUOTED.sub('"..."', words.partition(": ")[0])
     return f"{kept} (SQLSTATE {state})" if state else kept

@@ -1,4 +1,4 @@
-"""A table is looked up once; from then on it has one full name and types that need no second look."""
+"""Looks up tables and queries: their full name, columns, types and keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VISIBLE = """
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
     ORDER BY 1, 2 LIMIT 1000"""
 EMPTY = "SELECT * FROM {relation} LIMIT 0"
-# A join that finds nothing: every column is NULL, and the server still tells its type.
+# A join without matches: every column is NULL, but the server still reports its type.
 TYPES = "SELECT ARRAY[{types}]::int8[] FROM (SELECT 1) one LEFT JOIN {relation} ON false"
 TYPE_FACTS = """
     WITH RECURSIVE resolved AS (
@@ -57,7 +57,7 @@ _TYPMOD = b"POSTGRESQL:typmod"
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What stands behind FROM; a query has neither an oid nor a kind."""
+    """What follows FROM: a table, or a query, which has neither an oid nor a kind."""
 
     sql: str
     oid: str = ""
@@ -65,7 +65,7 @@ class Relation:
 
 
 def find(session: Session, table: SourceTable) -> Relation:
-    """The relation a table's name stands for. Raises TableMissing."""
+    """Find the relation of a table. Raises TableMissing."""
     if table.query is not None:
         return Relation(f"({table.query.strip().rstrip(';')}\n) AS hakiri_query")
     parts = table.name.split(".")
@@ -81,7 +81,7 @@ def find(session: Session, table: SourceTable) -> Relation:
 
 
 def describe(session: Session, table: SourceTable) -> TableSchema:
-    """The table's columns with all that reading them needs, and its key."""
+    """Return the table's columns, with what is needed to read them, and its key."""
     relation = find(session, table)
     shape = session.fields(EMPTY.format(relation=relation.sql))
     known = tuple(shape.names)
@@ -93,8 +93,8 @@ def describe(session: Session, table: SourceTable) -> TableSchema:
     own_key = tuple(name for (name,) in session.ask(PRIMARY_KEY, [relation.oid])) if relation.oid else ()
     asked = {column.name: column.type for column in table.columns} or dict.fromkeys(known)
     fields = [
-        field(name, server[name], _asked(server[name], told), is_not_null=name in not_null)
-        for name, told in asked.items()
+        field(name, server[name], _asked(server[name], declared), is_not_null=name in not_null)
+        for name, declared in asked.items()
     ]
     notes = {RELATION: relation.sql.encode(), OID: relation.oid.encode(), KIND: relation.kind.encode()}
     key = table.primary_key or (own_key if set(own_key) <= set(asked) else ())
@@ -105,7 +105,7 @@ def describe(session: Session, table: SourceTable) -> TableSchema:
 
 
 def is_indexed(session: Session, relation: Relation, column: str) -> bool | None:
-    """Whether an index of the table begins with the column; None for a query, a view or a foreign table."""
+    """Return whether an index begins with the column; None for a query, a view or a foreign table."""
     if relation.kind not in ("r", "p", "m"):
         return None
     found: bool = session.ask(INDEXED, [relation.oid, column])[0][0]
@@ -113,7 +113,7 @@ def is_indexed(session: Session, relation: Relation, column: str) -> bool | None
 
 
 def relation_of(schema: TableSchema) -> Relation:
-    """The relation that was found when the table was described."""
+    """Return the relation that was found when the table was described."""
     notes = schema.columns.metadata
     return Relation(notes[RELATION].decode(), notes[OID].decode(), notes[KIND].decode())
 
@@ -133,11 +133,11 @@ def _server_types(session: Session, relation: Relation, shape: pa.Schema) -> dic
     }
 
 
-def _asked(server: ServerType, told: str | None) -> Mapped:
-    """The mapping of a column; a type that is declared for it is what it arrives in."""
+def _asked(server: ServerType, declared: str | None) -> Mapped:
+    """Return the mapping of a column; a declared type overrides the server's."""
     mapping = mapped(server)
-    if told is None:
+    if declared is None:
         return mapping
-    kind = arrow_type(told)
+    kind = arrow_type(declared)
     is_number = server.is_system and server.name == "numeric" and pa.types.is_decimal(kind)
     return Mapped(Reading.DECIMAL if is_number else mapping.reading, kind)

@@ -1,4 +1,4 @@
-"""Which server a survey was made on and how far it had come, so that a read of another or an older one is refused."""
+"""Records which server was surveyed and its log position, so that reads from another or a lagging one are refused."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STANDING = """
 
 @dataclass(frozen=True, slots=True)
 class ServerPosition:
-    """A database system, and the place in its log up to which a server shows it."""
+    """A database system, and the log position that a server has reached."""
 
     system: str
     lsn: int
 
     @classmethod
     def of(cls, session: Session) -> Self | None:
-        """Where the server stands; None where it does not tell. Ends the transaction: the next one sees no less."""
+        """Return the server's position; None if unknown. Ends the transaction; the next one is not older."""
         try:
             system, lsn = session.ask(STANDING)[0]
         except dbapi.Error:
@@ -40,7 +40,7 @@ class ServerPosition:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """What `str` wrote; None for the empty text."""
+        """Parse what `str` wrote; None for the empty text."""
         system, _, lsn = text.partition(" ")
         return cls(system, int(lsn)) if lsn else None
 
@@ -49,7 +49,7 @@ class ServerPosition:
 
 
 def require_reached(found: ServerPosition | None, surveyed: ServerPosition | None, table: str) -> None:
-    """Return where the server shows all that the survey saw, or where one of the two is not known.
+    """Check that the server is at least at the surveyed position, if both positions are known.
 
     Raises SourceMoved for another database system, and SourceBehind, which is retried, for a replica that lags.
     """
@@ -63,5 +63,5 @@ def require_reached(found: ServerPosition | None, surveyed: ServerPosition | Non
 
 
 def shown(lsn: int) -> str:
-    """A place in the log as PostgreSQL writes it."""
+    """Format a log position like PostgreSQL."""
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"

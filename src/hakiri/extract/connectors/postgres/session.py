@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL sees one moment, changes nothing, and writes every value the same way."""
+"""Read-only connections to PostgreSQL: one snapshot each, with fixed output settings."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Session:
         self._connection = connection
         self._batch_bytes = batch_bytes
         self.is_late = False
-        """Whether it shows another moment than the one that was asked for."""
+        """Whether it shows a later state than the requested snapshot."""
 
     def run(self, sql: str) -> None:
-        """Carry out a statement without an answer."""
+        """Run a statement without a result."""
         with self._connection.cursor() as cursor:
             cursor.execute(sql)
 
     def ask(self, sql: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
-        """The whole answer to a small question."""
+        """Run a query and return all its rows."""
         with self._connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**{_USE_COPY: "false"})
             cursor.execute(sql, list(values) or None)
@@ -48,14 +48,14 @@ class Session:
             return answer
 
     def fields(self, sql: str) -> pa.Schema:
-        """The columns a query would have."""
+        """Return the columns of a query, without running it."""
         with self._connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**{_USE_COPY: "false"})
             cursor.execute(sql)
             return cursor.fetch_arrow_table().schema
 
     def set(self, settings: dict[str, str]) -> None:
-        """Give settings of this transaction their values. COPY takes no parameters; it can read settings."""
+        """Set settings of this transaction. COPY takes no parameters, but can read settings."""
         if settings:
             parts = [SETTING.format(name=name, number=index + 1) for index, name in enumerate(settings)]
             self.ask(f"SELECT {', '.join(parts)}", list(settings.values()))
@@ -65,7 +65,7 @@ class Session:
         self._connection.rollback()
 
     def stream(self, sql: str) -> Iterator[pa.RecordBatch]:
-        """The answer in batches, as the server sends it."""
+        """Yield the result in batches, as the server sends it."""
         with self._connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**{_BATCH_BYTES: str(self._batch_bytes)})
             cursor.execute(sql)
@@ -74,16 +74,16 @@ class Session:
 
 
 Reached = Callable[[Session], None]
-"""Raises where a server has not come as far as it should."""
+"""Raises if a server has not reached the required position."""
 
 
 @contextmanager
 def opened(
     config: PostgresConfig, table: SourceTable, snapshot: str | None = None, *, reached: Reached = lambda _: None
 ) -> Iterator[Session]:
-    """A session at the snapshot, or at the present moment; closed at the end, its errors told in our words.
+    """Open a session at the snapshot, or at the current moment, and close it at the end. Translates errors.
 
-    `reached` is asked before the moment is chosen, so that what the session shows is no older than what it found.
+    `reached` is called before the moment is chosen, so the session is not older than the position it checked.
     """
     server = address(config)
     try:
@@ -102,7 +102,7 @@ def opened(
 
 
 def address(config: PostgresConfig) -> Dsn:
-    """The address with what the other keys add to it."""
+    """Return the address combined with the other keys."""
     added = {"connect_timeout": str(config.connect_timeout_seconds), "application_name": "hakiri"}
     if config.password:
         added["password"] = config.password.get_secret_value()
@@ -119,6 +119,6 @@ def _settings(config: PostgresConfig) -> dict[str, str]:
         "bytea_output": "hex",
         "statement_timeout": f"{round(statement * 1_000) if statement else 0}",
         "lock_timeout": f"{round(config.lock_timeout_seconds * 1_000)}",
-        # The one who holds a snapshot is idle by design.
+        # The session that holds a snapshot is idle by design.
         "idle_in_transaction_session_timeout": "0",
     }

@@ -1,4 +1,4 @@
-"""A PostgreSQL table is cut where a sample of its rows says, so skew does not put half of it into one piece."""
+"""Splits a PostgreSQL table into pieces of similar size, at keys taken from a sample of its rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SAMPLED_ROWS = 200
 SAMPLED_BLOCKS = 200
 MAX_SAMPLED_BLOCKS = 20_000
 CLUSTERED = 10
-"""How much more is sampled above a floor, where new rows lie together."""
+"""Factor of sampling above a floor, because new rows are stored close together."""
 COUNTED_ROWS = 100_000
 
 EXPLAIN = "EXPLAIN (FORMAT JSON) SELECT {columns} FROM {relation} WHERE {condition}"
 COUNT = "SELECT count(*) FROM {relation} WHERE {condition}"
 BOUNDS = "SELECT min({key})::text, max({key})::text FROM {relation} WHERE {condition}"
-# A sample of whole blocks, the same one as long as the table is.
+# A sample of whole blocks, repeatable while the table does not change.
 SAMPLE = "{relation} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (0)"
 CUTS = """
     SELECT {texts} FROM (
@@ -34,7 +34,7 @@ CUTS = """
         FROM {sample} WHERE {condition}) sampled
     WHERE hakiri_place * {pieces} / hakiri_total > (hakiri_place - 1) * {pieces} / hakiri_total
     ORDER BY hakiri_place"""
-# The unique keys whose index could walk them, the primary one first, then the shortest.
+# The unique keys with a usable index: the primary key first, then the shortest.
 UNIQUE_KEYS = """
     SELECT array_agg(a.attname::text ORDER BY k.place)
     FROM pg_index i
@@ -50,7 +50,7 @@ LEADING = """
     JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
     JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
     WHERE i.indrelid = $1::text::oid AND i.indisvalid AND i.indpred IS NULL AND m.amname = 'btree'"""
-# A partitioned table is its leaves: every range of blocks is asked of each of them.
+# A partitioned table consists of its leaves: every range of blocks is read from each of them.
 LEAVES = """
     SELECT count(*) FILTER (WHERE c.relkind NOT IN ('r', 'm') OR m.amname IS DISTINCT FROM 'heap'),
            max(pg_relation_size(c.oid) / current_setting('block_size')::int8),
@@ -62,7 +62,7 @@ LEAVES = """
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """About how many rows there are, and how long one is."""
+    """The approximate number of rows, and their width in bytes."""
 
     rows: int
     width: int
@@ -70,7 +70,7 @@ class Estimate:
 
 
 def survey(session: Session, schema: TableSchema, floor: Floor | None, piece_rows: int) -> Survey:
-    """The pieces of the table and the bounds of its cursor."""
+    """Return the pieces of the table and the bounds of its cursor."""
     relation = relation_of(schema)
     estimate = _estimate(session, schema, relation, floor)
     pieces = min(MAX_PIECES, -(-estimate.rows // piece_rows)) or 1
@@ -87,13 +87,13 @@ def survey(session: Session, schema: TableSchema, floor: Floor | None, piece_row
 
 
 def _estimate(session: Session, schema: TableSchema, relation: Relation, floor: Floor | None) -> Estimate:
-    """What the planner expects; a table that seems small is counted."""
+    """Estimate by the server's planner; a table that seems small is counted."""
     dialect = PostgresDialect(schema)
     where = condition(WholeTable(), floor, dialect)
     session.set(dialect.settings)
     columns = ", ".join(map(quoted, schema.names))
-    told = session.ask(EXPLAIN.format(columns=columns, relation=relation.sql, condition=where))[0][0]
-    plan = (json.loads(told) if isinstance(told, str) else told)[0]["Plan"]
+    explained = session.ask(EXPLAIN.format(columns=columns, relation=relation.sql, condition=where))[0][0]
+    plan = (json.loads(explained) if isinstance(explained, str) else explained)[0]["Plan"]
     if plan["Plan Rows"] > COUNTED_ROWS:
         return Estimate(plan["Plan Rows"], plan["Plan Width"], is_exact=False)
     counted = session.ask(COUNT.format(relation=relation.sql, condition=where))[0][0]
@@ -103,7 +103,7 @@ def _estimate(session: Session, schema: TableSchema, relation: Relation, floor: 
 def _spans(
     session: Session, schema: TableSchema, relation: Relation, floor: Floor | None, pieces: int, rows: int
 ) -> tuple[tuple[Span, ...], bool]:
-    """The pieces, and whether they need one snapshot: by an indexed key, else by blocks, else the whole at once."""
+    """Split by an indexed key, by blocks, or not at all; return the pieces and whether they need one snapshot."""
     columns = _axis(session, schema, relation, floor)
     if columns:
         points = _points(session, schema, relation, columns, floor, pieces, rows) if pieces > 1 else []
@@ -111,13 +111,13 @@ def _spans(
     if floor or pieces == 1 or not relation.oid:
         return (WholeTable(),), False
     strangers, blocks, _ = session.ask(LEAVES, [relation.oid])[0]
-    if strangers:  # a view or a foreign table has no blocks
+    if strangers:  # views and foreign tables have no blocks
         return (WholeTable(),), False
     return cut_positions({blocks * number // pieces for number in range(1, pieces)} - {0}), True
 
 
 def _axis(session: Session, schema: TableSchema, relation: Relation, floor: Floor | None) -> tuple[str, ...]:
-    """The columns to cut by: the cursor where only its top is wanted, else a unique key; only what an index serves."""
+    """Return the indexed columns to split by: the cursor if there is a floor, otherwise a unique key."""
     if not relation.oid:
         return (floor.column,) if floor else schema.primary_key
     if floor:
@@ -138,7 +138,7 @@ def _points(
     pieces: int,
     rows: int,
 ) -> list[Key]:
-    """Keys that split a sample of the rows into parts of one size."""
+    """Return keys that split a sample of the rows into equal parts."""
     dialect = PostgresDialect(schema)
     keys = ", ".join(map(quoted, columns))
     present = " AND ".join(f"{quoted(column)} IS NOT NULL" for column in columns)
@@ -150,16 +150,16 @@ def _points(
     order = ", ".join(map(dialect.key, columns))
     cuts = CUTS.format(texts=texts, keys=keys, order=order, sample=sample, condition=where, pieces=pieces)
     found = session.ask(cuts)
-    # The last of them is the greatest row: nothing is left to cut off above it.
+    # The last key belongs to the greatest row, so there is nothing to split off above it.
     return [tuple(map(dialect.value, columns, row)) for row in found[:-1]]
 
 
 def _sample(session: Session, relation: Relation, pieces: int, share: float) -> str:
-    """As much of a table as tells where to cut it, at least this share of its rows."""
+    """Return the SQL of a sample that is large enough to split the table, at least this share of its rows."""
     if relation.kind not in {"r", "p", "m"}:
         return relation.sql
     _, _, blocks = session.ask(LEAVES, [relation.oid])[0]
-    # Neighbours in a block tend to have neighbouring keys, so it takes many blocks, not only many rows.
+    # Rows of a block tend to have adjacent keys, so many blocks are needed, not only many rows.
     wanted = min(MAX_SAMPLED_BLOCKS, pieces * SAMPLED_BLOCKS) / max(blocks, 1)
     return SAMPLE.format(relation=relation.sql, percent=min(100.0, 100.0 * max(wanted, share)))
 
@@ -169,12 +169,12 @@ def _may_be_null(schema: TableSchema, columns: tuple[str, ...]) -> bool:
 
 
 def _bounds(session: Session, schema: TableSchema, relation: Relation) -> tuple[KeyValue | None, KeyValue | None]:
-    """The least and the greatest value of the cursor, of those that can be where a read begins."""
+    """Return the least and the greatest valid value of the cursor."""
     cursor = schema.table.cursor
     if cursor is None or schema.unordered:
         return None, None
     dialect = PostgresDialect(schema)
-    # A server before 18 has no least uuid; as a text it has the same order.
+    # Servers before 18 have no min(uuid); texts of UUIDs have the same order.
     key = f'{quoted(cursor)}::text COLLATE "C"' if dialect.type(cursor) == "pg_catalog.uuid" else dialect.key(cursor)
     where = bounded(quoted(cursor), schema.columns.field(cursor).type, dialect.name(cursor))
     low, high = session.ask(BOUNDS.format(key=key, relation=relation.sql, condition=where))[0]
@@ -184,5 +184,5 @@ def _bounds(session: Session, schema: TableSchema, relation: Relation) -> tuple[
 
 
 def _shared(rows: int, pieces: int) -> list[int]:
-    """The rows in parts of one size that add up."""
+    """Divide the rows into equal parts that add up."""
     return [rows * (number + 1) // pieces - rows * number // pieces for number in range(pieces)]

@@ -1,4 +1,4 @@
-"""Each PostgreSQL type is read in one way, and that way changes no value. docs/connectors/postgres.md is this table."""
+"""How each PostgreSQL type is read without changing values. docs/connectors/postgres.md shows it as a table."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ NOT_NULL = b"hakiri.postgres.not_null"
 
 
 class Reading(StrEnum):
-    """How a column is asked for."""
+    """How a column is selected."""
 
     AS_IS = "as is"
     TIME = "time"
-    """As it is; what lies outside the years 1 to 9999 becomes NULL with a remark."""
+    """Unchanged; times outside the years 1 to 9999 become NULL with a remark."""
     DECIMAL = "decimal"
-    """As text, which is decoded faster than the binary form; NaN becomes NULL with a remark."""
+    """As text, which is faster to decode than the binary form; NaN becomes NULL with a remark."""
     BIGINT = "bigint"
     TEXT = "text"
     JSON = "json"
     MONEY = "money"
     LIST = "list"
-    """As it is; with a remark, an array of more dimensions becomes NULL, and one that starts elsewhere starts at 1."""
+    """Unchanged; a multidimensional array becomes NULL, and other lower bounds become 1, each with a remark."""
     TEXT_LIST = "text list"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerType:
-    """A column's type as the server has it, domains resolved."""
+    """A column's type at the server, with domains resolved."""
 
     name: str
     is_system: bool
@@ -47,13 +47,13 @@ class ServerType:
     category: str
     """A for arrays."""
     cast: str
-    """The name by which a text is cast to it."""
+    """The type name for casts from text."""
     typmod: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """The reading of a column, and the type it arrives in."""
+    """How a column is read, and the resulting type."""
 
     reading: Reading
     type: pa.DataType
@@ -86,7 +86,7 @@ EXPRESSIONS = {
     Reading.TEXT: "{column}::text",
     Reading.JSON: "to_json({column})::text",
     Reading.MONEY: "{column}::numeric::text",
-    # The slice of everything starts at 1, which is all the driver knows.
+    # A slice always starts at 1; the driver does not support other lower bounds.
     Reading.LIST: "CASE WHEN array_ndims({column}) > 1 THEN NULL ELSE ({column})[:] END",
     Reading.TEXT_LIST: "CASE WHEN array_ndims({column}) > 1 THEN NULL ELSE ({column}::text[])[:] END",
 }
@@ -95,7 +95,7 @@ LISTS = frozenset({Reading.LIST, Reading.TEXT_LIST})
 
 
 def mapped(server: ServerType) -> Mapped:
-    """How a column of this type is read."""
+    """Return how a column of this type is read."""
     name = server.name if server.is_system else None
     if server.category == "A":
         return _array(server)
@@ -115,20 +115,20 @@ def mapped(server: ServerType) -> Mapped:
 
 
 def decimal_type(typmod: int) -> pa.DataType | None:
-    """The decimal that holds every number of a column declared so, or None where none does."""
+    """Return the decimal type for all numbers of a column with this typmod; None if there is none."""
     if typmod < 0:
         return None
     precision, scale = (typmod - 4) >> 16 & 0xFFFF, (typmod - 4) & 0x7FF
     scale = scale - 0x800 if scale >= 0x400 else scale
-    # numeric(2,-3) is thousands, numeric(3,5) is small fractions; Delta knows neither.
+    # numeric(2,-3) means thousands, numeric(3,5) small fractions; Delta has neither.
     precision, scale = (precision - scale, 0) if scale < 0 else (max(precision, scale), scale)
     return pa.decimal128(precision, scale) if precision <= MAX_DIGITS else None
 
 
 def bounded(column: str, kind: pa.DataType, server: str) -> str:
-    """That a value is finite and fits the type it lands in: NaN, infinity and what is set aside move no cursor.
+    """Return the condition that a value is finite and fits its landing type: other values move no cursor.
 
-    Of a column whose type at the server holds no other value, nothing is asked: it would be compared as a numeric.
+    It is TRUE if the server's type has no other values, because the comparison would convert to numeric.
     """
     if types.is_temporal(kind):
         return f"isfinite({column}) AND {column} >= {_FIRST_DAY} AND {column} < '10000-01-01'"
@@ -137,7 +137,7 @@ def bounded(column: str, kind: pa.DataType, server: str) -> str:
 
 
 def below(column: str, kind: pa.DataType, server: str) -> str:
-    """That a value lies below all those that `bounded` takes; empty where none does."""
+    """Return the condition that a value is below all those that `bounded` accepts; empty if there are none."""
     if types.is_temporal(kind):
         return f"{column} < {_FIRST_DAY}"
     most = _most(kind, server)
@@ -148,7 +148,7 @@ _FIRST_DAY = "'0001-01-01'"
 
 
 def _most(kind: pa.DataType, server: str) -> tuple[str, str] | None:
-    """The least and the greatest number that a cursor can have; None where the server's type holds no other."""
+    """Return the least and the greatest valid cursor value; None if the server's type has no others."""
     if types.is_floating(kind):
         return f"{-EXACT_REAL}", f"{EXACT_REAL}"
     if types.is_decimal(kind):
@@ -160,7 +160,7 @@ def _most(kind: pa.DataType, server: str) -> tuple[str, str] | None:
 
 
 def why_unordered(server: ServerType, kind: pa.DataType) -> str:
-    """Why values of the server's type sort otherwise than what they land as; empty where they sort alike."""
+    """Return why values sort differently at the server than in the landed table; empty if they do not."""
     name = server.name if server.is_system else ""
     is_alike = (
         (name in _NUMBERS and (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)))
@@ -171,7 +171,7 @@ def why_unordered(server: ServerType, kind: pa.DataType) -> str:
 
 
 def field(name: str, server: ServerType, mapping: Mapped, *, is_not_null: bool) -> pa.Field:
-    """The column as it is described; what reading it needs is noted in its metadata."""
+    """Return the described column; its metadata records how to read it."""
     notes = {READING: mapping.reading.encode(), TYPE: server.cast.encode(), NOT_NULL: b"1" if is_not_null else b""}
     return pa.field(name, mapping.type, metadata=notes)
 
@@ -186,6 +186,6 @@ def _array(server: ServerType) -> Mapped:
         if element in _LISTED:
             return Mapped(Reading.LIST, pa.list_(_NATIVE[element]))
         return Mapped(Reading.TEXT_LIST, pa.list_(pa.string()))
-    if server.is_system:  # int2vector and oidvector are arrays by category alone
+    if server.is_system:  # int2vector and oidvector only have the category of arrays
         return Mapped(Reading.TEXT, pa.string())
     return Mapped(Reading.TEXT_LIST, pa.list_(pa.string()))

@@ -1,4 +1,4 @@
-"""What PostgreSQL holds and a Delta table cannot becomes NULL, or less than it was, and never without a remark."""
+"""Converts values that Delta cannot store: they become NULL or are reduced, always with a remark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400 * 1_000_000
 _FIRST_DAY = date.min.toordinal() - _EPOCH.toordinal()
 _LAST_DAY = date.max.toordinal() - _EPOCH.toordinal()
-# The driver moves PostgreSQL's epoch of 2000 to 1970 and lets the sum wrap around.
+# The driver shifts PostgreSQL's epoch from 2000 to 1970, and the sum may wrap around.
 _SHIFT_DAYS = date(2000, 1, 1).toordinal() - _EPOCH.toordinal()
 
 INFINITE = "is not a finite value"
@@ -34,7 +34,7 @@ Found = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A column in its described type, with the remarks on it; NULL at each misfit."""
+    """A column converted to its described type, with remarks; NULL at each misfit."""
 
     array: pa.Array
     remarks: dict[int, Found] = field(default_factory=dict)
@@ -44,9 +44,9 @@ class Converted:
 def converted(
     batch: pa.RecordBatch, fields: pa.Schema, origin: str, ordinal: int, key: tuple[str, ...] = ()
 ) -> Iterator[pa.RecordBatch]:
-    """A batch as the server sent it, in the described types, with the remarks on it and the rows that do not fit.
+    """Yield a batch from the server in the described types, the rows that do not fit, and remarks.
 
-    Behind the described columns stand, as text, the arrays that are more than a list. `key` names the primary key.
+    After the described columns, the batch has the texts of arrays that are not simple lists. `key` is the primary key.
     """
     texts = iter(batch.columns[len(fields) :])
     columns = {}
@@ -54,7 +54,7 @@ def converted(
         reading = reading_of(described)
         column = _column(found, described.type, reading)
         columns[described.name] = (
-            replace(column, remarks=_told(next(texts), column.array)) if reading in LISTS else column
+            replace(column, remarks=_found_in_arrays(next(texts), column.array)) if reading in LISTS else column
         )
     bad = {index for column in columns.values() for index in column.misfits}
     arrays = [column.array for column in columns.values()]
@@ -80,8 +80,8 @@ def _remarks(
     for name, column in columns.items():
         for index, (reason, raw) in column.remarks.items():
             if index not in bad:
-                told = key_text(keys.slice(index, 1).to_pylist()[0], key)
-                yield Fault(origin=origin, position=ordinal + index, reason=reason, column=name, raw=raw, key=told)
+                key_json = key_text(keys.slice(index, 1).to_pylist()[0], key)
+                yield Fault(origin=origin, position=ordinal + index, reason=reason, column=name, raw=raw, key=key_json)
 
 
 def _quarantined(
@@ -139,13 +139,13 @@ def _times(found: pa.Array) -> Converted:
 def _outside(count: int, *, is_date: bool) -> tuple[str, str]:
     bits, shift = (32, _SHIFT_DAYS) if is_date else (64, _SHIFT_DAYS * _DAY)
     top = 1 << (bits - 1)
-    stored = (count - shift + top) % (1 << bits) - top  # as PostgreSQL keeps it
+    stored = (count - shift + top) % (1 << bits) - top  # as PostgreSQL stores it
     if stored in (-top, top - 1):
         return INFINITE, "infinity" if stored > 0 else "-infinity"
     return OUTSIDE, f"2000-01-01 {stored:+d} {'days' if is_date else 'microseconds'}"
 
 
-def _told(texts: pa.Array, lists: pa.Array) -> dict[int, Found]:
+def _found_in_arrays(texts: pa.Array, lists: pa.Array) -> dict[int, Found]:
     if texts.null_count == len(texts):
         return {}
     found = zip(texts.to_pylist(), lists.is_null().to_pylist(), strict=True)

@@ -1,4 +1,4 @@
-"""A SQLite file is a source."""
+"""The SQLite connector and its settings."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hakiri.spec.frozen import Frozen, Int, Number
 
 
 class SqliteConfig(Frozen):
-    """Which database, and how patient we are."""
+    """The `source.config` of a SQLite source."""
 
     path: Annotated[str, Field(min_length=1)]
-    """The database file; a relative path starts at the project."""
+    """The database file; relative paths start at the project."""
     busy_timeout_seconds: Annotated[Number, Field(ge=0)] = 5.0
-    """How long a read waits for a writer that holds the file."""
+    """How long a read waits for a writer that has locked the file."""
     batch_rows: Annotated[Int, Field(ge=1, le=1_000_000)] = 10_000
-    """How many rows a batch has at the most."""
+    """The most rows of a batch."""
     piece_rows: Annotated[Int, Field(ge=1)] = 50_000
-    """About how many rows lie between two places where a survey would cut the table."""
+    """The approximate number of rows per piece of a survey."""
 
 
 DECLARATION = Declaration(

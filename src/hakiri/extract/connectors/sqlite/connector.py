@@ -1,4 +1,4 @@
-"""A SQLite file answers the connector's verbs."""
+"""Implements the connector for SQLite files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SEEN = "SELECT 1 FROM {table} LIMIT 0"
 SAMPLE = "SELECT {column} FROM {table} LIMIT {rows}"
 OTHER_STORAGE = "SELECT typeof({column}) FROM {table} WHERE typeof({column}) NOT IN ('null', ?) LIMIT 1"
 ROWS = "SELECT {selected} FROM {table} WHERE {condition}"
-# A first column of a primary key has an index, or is the row's own number.
+# The first column of a primary key has an index, or is the rowid.
 INDEXED = """
     SELECT EXISTS (SELECT 1 FROM pragma_table_xinfo(:table) WHERE name = :column AND pk = 1) OR EXISTS (
         SELECT 1 FROM pragma_index_list(:table) AS l JOIN pragma_index_info(l.name) AS i
@@ -46,7 +46,7 @@ TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND nam
 
 @dataclass(frozen=True, slots=True)
 class SqliteConnector:
-    """A SQLite file. Each verb sees one moment of it; two verbs may see two."""
+    """A SQLite file. Each verb reads one snapshot; two verbs may see different ones."""
 
     config: SqliteConfig
     place: Place | None = None
@@ -72,8 +72,8 @@ class SqliteConnector:
             types = {name: declared_type(declared) for name, declared, _ in listed}
             asked = {column.name: column.type for column in table.columns} or dict.fromkeys(known)
             fields = [
-                (name, arrow_type(told) if told else types[name] or _sampled(connection, table, name))
-                for name, told in asked.items()
+                (name, arrow_type(declared) if declared else types[name] or _sampled(connection, table, name))
+                for name, declared in asked.items()
             ]
             schema = pa.schema(fields)
             unordered = _why_unordered(connection, table, listed, schema)
@@ -123,7 +123,7 @@ def _name(table: SourceTable) -> str:
 
 
 def _columns(connection: sqlite3.Connection, table: SourceTable) -> list[tuple[str, str, int]]:
-    """Name, declared type and place in the primary key of each column."""
+    """Return name, declared type and place in the primary key of each column."""
     if found := connection.execute(COLUMNS, [_name(table)]).fetchall():
         return found
     known = [known for (known,) in connection.execute(TABLES)]
@@ -139,7 +139,7 @@ def _sampled(connection: sqlite3.Connection, table: SourceTable, column: str) ->
 def _why_unordered(
     connection: sqlite3.Connection, table: SourceTable, listed: list[tuple[str, str, int]], schema: pa.Schema
 ) -> str:
-    """Why the cursor sorts otherwise than it lands, by its declared type or by how its values are stored."""
+    """Return why the cursor sorts differently than in the landed table, by its type or its stored values."""
     if table.cursor is None or table.cursor not in schema.names:
         return ""
     declared = next(kind for name, kind, _ in listed if name == table.cursor)
@@ -167,7 +167,7 @@ def _selected(
 
 
 def _take(rows: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
-    """The next rows: as many as a batch has, fewer where they are long."""
+    """Fetch the rows of the next batch; fewer if they are long."""
     taken: list[tuple[Any, ...]] = []
     size = 0
     while len(taken) < most and size < BATCH_BYTES and (row := rows.fetchone()):
@@ -179,7 +179,7 @@ def _take(rows: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
 def _batches(
     rows: Sequence[Any], fields: pa.Schema, origin: str, ordinal: int, key: tuple[str, ...]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that fit as one batch, the others as a batch of quarantined rows."""
+    """Yield the rows that fit as one batch, and the others as a batch of quarantined rows."""
     fitted = [fit_column(values, field.type) for values, field in zip(zip(*rows, strict=True), fields, strict=True)]
     faults: dict[int, Fault] = {}
     for field, column in zip(fields, fitted, strict=True):

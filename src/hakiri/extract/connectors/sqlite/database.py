@@ -1,4 +1,4 @@
-"""A SQLite file is opened so that it cannot be written, and its errors are told in our words."""
+"""Opens SQLite files read-only, and translates their errors."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _NO_COLUMN = re.compile(r"no such column: (?:.*\.)?(.+)")
 def opened(
     path: str, busy_timeout_seconds: float, table: SourceTable, place: Place | None = None
 ) -> Iterator[sqlite3.Connection]:
-    """A connection that sees one moment of the database and can change nothing; closed at the end.
+    """Open a read-only connection to one snapshot of the database, and close it at the end.
 
-    What is wrong with the path itself is told with the line of the manifest that names it.
+    Errors about the path name its line in the manifest.
     """
     _require_file(path, table, place)
     try:
@@ -47,7 +47,7 @@ def opened(
     except sqlite3.Error as cause:
         raise classified(cause, table, path) from cause
     try:
-        # Text that is not UTF-8 is kept byte for byte until it is judged.
+        # Text that is not UTF-8 is kept unchanged until it is checked.
         connection.text_factory = lambda stored: stored.decode("utf-8", "surrogateescape")
         for name, instant in INSTANTS.items():
             connection.create_function(name, 1, instant, deterministic=True)
@@ -62,14 +62,14 @@ def opened(
 
 
 def relation(table: SourceTable) -> str:
-    """What stands behind FROM for this table."""
+    """Return what follows FROM for this table."""
     if table.query is not None:
         return QUERY_VIEW
     return ".".join(quoted(part) for part in table.name.split("."))
 
 
 def _require_file(path: str, table: SourceTable, place: Place | None) -> None:
-    """Return where the file can be opened; raise BadConfig or SourceRefused, in the words of the system."""
+    """Check that the file can be opened. Raises BadConfig or SourceRefused with the system's message."""
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise BadConfig(connector=NAME, key="path", reason=f"{path} is not a file", place=place)
@@ -82,7 +82,7 @@ def _require_file(path: str, table: SourceTable, place: Place | None) -> None:
 
 
 def classified(failure: Exception, table: SourceTable, path: str) -> SourceError:
-    """What a failure of the driver means."""
+    """Translate a failure of the driver."""
     name = table.name
     if isinstance(failure, SourceError):
         return failure
@@ -107,7 +107,7 @@ def classified(failure: Exception, table: SourceTable, path: str) -> SourceError
 
 
 def _wrong_request(message: str, table: str) -> SourceError:
-    # SQLite's messages of this class name identifiers and syntax, never what is stored.
+    # Messages of this class contain identifiers and syntax, never stored values.
     if match := _NO_COLUMN.fullmatch(message):
         return ColumnMissing(connector=NAME, table=table, column=match[1].strip('"'))
     if message.startswith("no such table"):

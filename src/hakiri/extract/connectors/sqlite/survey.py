@@ -1,4 +1,4 @@
-"""A SQLite table is cut where its own rows say, so no piece is much larger than another."""
+"""Splits a SQLite table into pieces of similar size, at keys found by counting its rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RELATION = "SELECT type, wr FROM pragma_table_list(?) WHERE schema <> 'temp'"
 
 @dataclass(slots=True)
 class SqliteDialect:
-    """How SQLite writes a condition; collects the values that its placeholders stand for."""
+    """The syntax of SQLite; collects the values of its placeholders."""
 
     schema: TableSchema
     rowid: str | None
@@ -41,17 +41,17 @@ class SqliteDialect:
         return cls(schema, _rowid(connection, schema))
 
     def key(self, column: str) -> str:
-        # Times are stored as texts in more than one spelling; as instants they have one order.
+        # Times are stored as texts in several spellings; as instants they have one order.
         if is_temporal(self._type(column)):
             return f"{instant_function(self._type(column))}({quoted(column)})"
-        # Byte by byte, as a text is compared once it has landed, whatever collation the column has.
+        # Bytewise, as in the landed table, whatever collation the column has.
         is_text = types.is_string(self._type(column)) and column == self.schema.table.cursor
         return f"{quoted(column)} COLLATE BINARY" if is_text else quoted(column)
 
     def bind(self, column: str, value: KeyValue) -> str:
         bound = to_sqlite(value, self._type(column))
         if isinstance(bound, str) and not bound.isascii():
-            # Stored text need not be UTF-8, and the driver binds no other.
+            # Stored text may not be UTF-8, but the driver binds only UTF-8.
             self.values.append(bound.encode("utf-8", "surrogateescape"))
             return "CAST(? AS TEXT)"
         self.values.append(bound)
@@ -65,7 +65,7 @@ class SqliteDialect:
         return f"{self.rowid or 'rowid'} {'>=' if at_least else '<'} ?"
 
     def value(self, column: str, stored: Any) -> KeyValue:
-        """The key value that a compared expression came back as."""
+        """Convert the result of a compared expression to a key value."""
         return from_sqlite(stored, self._type(column))
 
     def _type(self, column: str) -> Any:
@@ -73,7 +73,7 @@ class SqliteDialect:
 
 
 def survey(connection: sqlite3.Connection, schema: TableSchema, floor: Floor | None, piece_rows: int) -> Survey:
-    """The pieces of the table, counted, and the bounds of its cursor."""
+    """Return the pieces of the table, with counts, and the bounds of its cursor."""
     dialect = SqliteDialect.of(connection, schema)
     spans = _spans(connection, schema, floor, dialect.rowid, piece_rows)
     width = _row_bytes(connection, schema)
@@ -86,7 +86,7 @@ def survey(connection: sqlite3.Connection, schema: TableSchema, floor: Floor | N
 def _spans(
     connection: sqlite3.Connection, schema: TableSchema, floor: Floor | None, rowid: str | None, rows: int
 ) -> tuple[Span, ...]:
-    """By the cursor where only its top is wanted; else by the key, the rowid or the cursor, whichever there is."""
+    """Split by the cursor if there is a floor; otherwise by the key, the rowid or the cursor, if there is one."""
     if columns := (floor.column,) if floor else schema.primary_key:
         return cut(columns, _key_points(connection, schema, columns, rows), with_nulls=True)
     if rowid:
@@ -100,10 +100,10 @@ def _spans(
 def _key_points(
     connection: sqlite3.Connection, schema: TableSchema, columns: tuple[str, ...], rows: int
 ) -> Iterator[Key]:
-    """A key after every so many rows; rows with tied keys stay together."""
+    """Yield a key after every so many rows; rows with equal keys stay together."""
     low = None
     while point := _first_key(connection, schema, KeyRange(columns, low), KEY_AFTER, rows):
-        if point == low:  # more rows are tied at one key than a piece has: on to the next key
+        if point == low:  # one key has more rows than a piece: go on to the next key
             point = _first_key(connection, schema, KeyRange(columns, low), NEXT_KEY, rows)
         if point is None:
             return
@@ -135,14 +135,14 @@ def _piece(connection: sqlite3.Connection, schema: TableSchema, floor: Floor | N
 
 
 def _row_bytes(connection: sqlite3.Connection, schema: TableSchema) -> int:
-    """About how long a row is, from the first ones."""
+    """Estimate the size of a row from the first ones."""
     length = " + ".join(f"coalesce(length(CAST({quoted(name)} AS BLOB)), 0)" for name in schema.names)
     sql = ROW_BYTES.format(length=length, table=relation(schema.table), rows=SAMPLE_ROWS)
     return round(connection.execute(sql).fetchone()[0] or 0)
 
 
 def _bounds(connection: sqlite3.Connection, schema: TableSchema) -> list[KeyValue | None]:
-    """The least and the greatest value of the cursor, of those that can be where a read begins."""
+    """Return the least and the greatest valid value of the cursor."""
     dialect = SqliteDialect.of(connection, schema)
     column = schema.table.cursor or ""
     key = dialect.key(column)
@@ -152,7 +152,7 @@ def _bounds(connection: sqlite3.Connection, schema: TableSchema) -> list[KeyValu
 
 
 def _rowid(connection: sqlite3.Connection, schema: TableSchema) -> str | None:
-    """The name under which the table's rowid can be had, if it has one."""
+    """Return a name of the table's rowid, if it has one."""
     if schema.table.query is not None:
         return None
     found = connection.execute(RELATION, [schema.name.rpartition(".")[2]]).fetchone()

@@ -1,4 +1,4 @@
-"""A SQLite column has the type it was declared with, though SQLite itself would store anything in it."""
+"""Types of SQLite columns: as declared, although SQLite can store any value in any column."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_DIGITS = 38
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DECIMAL = re.compile(r"(?:DECIMAL|NUMERIC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
-# SQLite's own rules come last, in its own order: a type is what its name contains.
+# SQLite's affinity rules come last, in its order: they go by what a type's name contains.
 _NAMES: tuple[tuple[str, pa.DataType], ...] = (
     ("BOOL", pa.bool_()),
     ("DATETIME", PLAIN_TIMESTAMP),
@@ -43,7 +43,7 @@ _STORED: dict[type, pa.DataType] = {int: pa.int64(), float: pa.float64(), str: p
 
 
 def declared_type(declared: str) -> pa.DataType | None:
-    """The type of a column declared so, or None where the declaration says nothing."""
+    """Return the type for a declaration; None if it implies none."""
     name = declared.upper()
     if match := _DECIMAL.match(name):
         precision, scale = int(match[1]), int(match[2] or 0)
@@ -52,7 +52,7 @@ def declared_type(declared: str) -> pa.DataType | None:
 
 
 def stored_type(sample: Iterable[Any]) -> pa.DataType:
-    """The type of an undeclared column, from some of its values: theirs if they agree, else text."""
+    """Infer the type of an undeclared column from some values: their common type, otherwise text."""
     found = {type(value) for value in sample if value is not None}
     if found == {int, float}:
         return pa.float64()
@@ -60,7 +60,7 @@ def stored_type(sample: Iterable[Any]) -> pa.DataType:
 
 
 def fit_column(values: Sequence[Any], kind: pa.DataType) -> Fitted:
-    """Stored values as a column of this type; 0 and 1 are SQLite's booleans."""
+    """Convert stored values to a column of this type; 0 and 1 are SQLite's booleans."""
     if types.is_boolean(kind):
         values = [bool(value) if type(value) is int and value in (0, 1) else value for value in values]
     fitted = fit_values(values, kind)
@@ -68,7 +68,7 @@ def fit_column(values: Sequence[Any], kind: pa.DataType) -> Fitted:
 
 
 def _within_years(fitted: Fitted) -> Fitted:
-    """Set aside the times that their zone moves out of the years that every reader of a table has."""
+    """Reject times that are outside the years 1 to 9999 in UTC, which not every reader supports."""
     counts = fitted.array.view(pa.int64())
     is_outside = pc.or_(pc.less(counts, _FIRST), pc.greater(counts, _LAST))
     outside = dict.fromkeys(pc.indices_nonzero(is_outside).to_pylist(), "lies outside the years 1 to 9999")
@@ -76,19 +76,19 @@ def _within_years(fitted: Fitted) -> Fitted:
 
 
 def is_temporal(kind: pa.DataType) -> bool:
-    """Whether values of the type are stored as texts, so that they have to be read before they can be compared."""
+    """Return whether values of the type are stored as texts, which must be parsed to be compared."""
     return bool(types.is_timestamp(kind) or types.is_date(kind))
 
 
 def instant_function(kind: pa.DataType) -> str:
-    """The SQL function, one of INSTANTS, by which stored texts of a temporal type are compared."""
+    """Return the SQL function, one of INSTANTS, by which stored texts of a temporal type are compared."""
     if types.is_date(kind):
         return "hakiri_day"
     return "hakiri_instant" if kind.tz else "hakiri_local_time"
 
 
 def _instant(stored: Any, *, form: re.Pattern[str]) -> int | None:
-    """The microseconds since 1970 that a stored text stands for; None where its column has no place for it."""
+    """Parse a stored text to microseconds since 1970; None if it does not fit its column."""
     if not isinstance(stored, str) or not form.fullmatch(stored):
         return None
     try:
@@ -108,11 +108,11 @@ INSTANTS = {
         "hakiri_instant": f"{_DAY}{_TIME}(?:Z|[+-][0-9]{{2}}(?::?[0-9]{{2}})?)",
     }.items()
 }
-"""For each type of time, the function that reads what `fit_column` lands; what is set aside is no time to them."""
+"""For each temporal type, a function that parses what `fit_column` accepts, and gives None for the rest."""
 
 
 def bounded(key: str, kind: pa.DataType) -> str:
-    """That a stored value is finite and fits the type it lands in: what is set aside moves no cursor."""
+    """Return the condition that a stored value is finite and fits its landing type: others move no cursor."""
     if types.is_integer(kind):
         return f"typeof({key}) = 'integer' AND {key} BETWEEN {_least(kind)} AND {-_least(kind) - 1}"
     if is_number(kind):
@@ -122,28 +122,28 @@ def bounded(key: str, kind: pa.DataType) -> str:
 
 
 def below(key: str, kind: pa.DataType) -> str:
-    """That a stored value lies below all those that `bounded` takes; empty where none does."""
+    """Return the condition that a stored value is below all those that `bounded` accepts; empty if there are none."""
     return f"{key} {'<' if types.is_integer(kind) else '<='} {_least(kind)}" if is_number(kind) else ""
 
 
 def _least(kind: pa.DataType) -> int:
-    """The least whole number of the type; of a decimal and a real, the one that no value reaches."""
+    """Return the least whole number of the type; for decimals and reals, an exclusive bound."""
     if types.is_decimal(kind):
         return -int(10 ** (kind.precision - kind.scale))
     return -(1 << kind.bit_width - 1) if types.is_integer(kind) else -EXACT_REAL
 
 
 def has_text_affinity(declared: str) -> bool:
-    """Whether SQLite stores every number in a column declared so as a text."""
+    """Return whether SQLite stores numbers in a column with this declaration as text."""
     own = declared_type(declared)
     return own is not None and bool(types.is_string(own)) and not _DECIMAL.match(declared.upper())
 
 
 def storage_class(declared: str, kind: pa.DataType) -> str:
-    """How all values of a cursor have to be stored to sort as they land; empty where they sort so however stored.
+    """Return how all cursor values must be stored to sort as in the landed table; empty if any storage does.
 
-    SQLite has any number below any text, and that below any blob. A column of numbers takes no harm: what else is
-    stored in it lies above every floor, so that it is read each time and set aside.
+    SQLite sorts numbers before texts, and texts before blobs. For a numeric column this is harmless: other values in
+    it are above every floor, so they are read and quarantined each time.
     """
     if types.is_string(kind):
         return "" if has_text_affinity(declared) else "text"
@@ -151,7 +151,7 @@ def storage_class(declared: str, kind: pa.DataType) -> str:
 
 
 def why_unordered(declared: str, kind: pa.DataType) -> str:
-    """Why values of a column declared so sort otherwise than what they land as; empty where they sort alike."""
+    """Return why values sort differently than in the landed table; empty if they do not."""
     own = declared_type(declared)
     is_text = has_text_affinity(declared)
     is_numeric = own is not None and not is_text and not types.is_binary(own) and not is_temporal(own)
@@ -160,7 +160,7 @@ def why_unordered(declared: str, kind: pa.DataType) -> str:
 
 
 def to_sqlite(value: KeyValue, kind: pa.DataType) -> int | float | str | bytes:
-    """A key value as SQLite compares it with a column of this type."""
+    """Convert a key value to the form in which SQLite compares it with a column of this type."""
     match value:
         case datetime():
             return _microseconds(value) if is_temporal(kind) else value.isoformat(" ")
@@ -180,7 +180,7 @@ def to_sqlite(value: KeyValue, kind: pa.DataType) -> int | float | str | bytes:
 
 
 def from_sqlite(value: int | float | str | bytes, kind: pa.DataType) -> KeyValue:
-    """The key value that compares as this one did."""
+    """Convert a compared value back to a key value."""
     if types.is_decimal(kind) and isinstance(value, int | float):
         return Decimal(str(value))
     if not is_temporal(kind) or not isinstance(value, int):
