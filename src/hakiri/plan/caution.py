@@ -275,7 +275,7 @@ def _marks(span: OneFile) -> Iterator[str]:
 
 def _lost(pipeline: PipelineFacts, table: TableFacts, history: History) -> Cautions:
     """Warn where a rebuilt catalog does not know how landed rows were read (docs/guarantees.md)."""
-    if pipeline.mode(table) not in BY_CONTENT or table.is_full_refresh:
+    if not pipeline.load(table).is_known_by_content or table.is_full_refresh:
         return
     known = {state.chunk.key.chunk for state in history.chunks}
     lost = {key.chunk for key in history.landed if round_of(key.chunk) >= history.refreshed} - known

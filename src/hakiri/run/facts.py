@@ -31,7 +31,6 @@ from hakiri.plan.rounds import History
 from hakiri.run.errors import TableBare
 from hakiri.run.schema_history import last_schema_decision
 from hakiri.run.transforms import key_after
-from hakiri.spec.feed import is_enveloped
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def _described(
 ) -> TableSchema:
     """The table as its source describes it, with landed types where the source has no value to tell them by."""
     schema, feed = described(connector, spec, table), feed_of(spec, table)
-    if not lacks_types(schema) or (feed is not None and is_enveloped(feed.load)):
+    if not lacks_types(schema) or (feed is not None and feed.changes.is_enveloped):
         return schema
     is_plain = feed is None and reshape is None
     decided = last_schema_decision(catalog, TableKey(spec.id, table.name)) if catalog else None

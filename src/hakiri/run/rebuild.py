@@ -26,7 +26,6 @@ from hakiri.model.span import OneFile
 from hakiri.model.staged import StagedChunk
 from hakiri.model.types import Struct
 from hakiri.plan.caution import land_again, lost_manifests
-from hakiri.plan.modes import BY_CONTENT
 from hakiri.plan.reading import from_json, window_of
 from hakiri.plan.rounds import round_of
 from hakiri.run.errors import CatalogDisagrees
@@ -129,7 +128,7 @@ def _compare(services: Services, spec: PipelineSpec, table: TableSpec) -> tuple[
         return Story(table=key), Restored(table=key, known=len(known), error=error)
     source = story.cursor
     landed_by = SchemaDecision.from_text(story.schema_json).key if story.schema_json else table.primary_key
-    is_compared = missing and spec.load_of(table).mode_for(landed_by) in BY_CONTENT
+    is_compared = missing and spec.load_of(table).for_key(landed_by).is_known_by_content
     return story, Restored(
         table=key,
         landings=missing,
