@@ -77,7 +77,12 @@ def broken(edits: Iterable[Edit]) -> Iterator[None]:
 def _owner(target: str) -> tuple[object, str]:
     module, _, path = target.partition(":")
     *owners, name = path.split(".")
-    return reduce(getattr, owners, import_module(module)), name
+    try:
+        owner = reduce(getattr, owners, import_module(module))
+        getattr(owner, name)
+    except (AttributeError, ModuleNotFoundError) as missing:
+        raise LookupError(f"{target} has moved: {missing}") from missing
+    return owner, name
 
 
 def _compiled(function: FunctionType, changes: list[Edit]) -> FunctionType:

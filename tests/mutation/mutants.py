@@ -244,7 +244,7 @@ MUTANTS = {
     ),
     "rows that a transform drops in silence": Mutant(
         "G6",
-        (Edit("hakiri.extract.chunk:_Conduct._reshape", "Tally(filtered=found.filtered, ", "Tally("),),
+        (Edit("hakiri.extract.chunk:_Extraction._reshape", "Tally(filtered=found.filtered, ", "Tally("),),
         ("tests/extract/test_chunk.py::test_what_a_transform_drops_is_counted_as_filtered",),
     ),
     "a table before its quarantine": Mutant(

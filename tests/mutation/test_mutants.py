@@ -42,7 +42,8 @@ def test_a_mutant_is_noticed_by_each_of_its_guards(verdicts: dict[str, Verdict |
 
 
 def test_a_mutant_of_code_that_has_moved_is_refused(tmp_path: Path) -> None:
-    for old in ("a line that is nowhere", "path"):
-        with pytest.raises(LookupError, match="has moved"), broken([Edit("hakiri.model.durable:sync", old, "")]):
+    moved = [("sync", "a line that is nowhere"), ("sync", "path"), ("renamed", "path"), ("Renamed.sync", "path")]
+    for name, old in moved:
+        with pytest.raises(LookupError, match="has moved"), broken([Edit(f"hakiri.model.durable:{name}", old, "")]):
             (tmp_path / "reached").touch()
     assert not (tmp_path / "reached").exists()
