@@ -17,9 +17,9 @@ from typing import Any
 
 import tomli
 
-from hakiri.model.connector import ConnectorFacts
+from hakiri.model.installed import ConnectorFacts
+from hakiri.spec.edits.toml_text import render_table
 from hakiri.spec.read import read_project
-from hakiri.spec.toml_text import render_table
 
 TARGET_SECONDS = 5.0
 

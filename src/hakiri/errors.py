@@ -396,3 +396,7 @@ def _bound(text: str, limit: int) -> str:
 
 def _rebuild(kind: type[HakiriError], facts: dict[str, Any]) -> HakiriError:
     return kind(**facts)
+
+
+EXIT_CODES = {Recovery.FIX: 1, Recovery.RETRY: 3, Recovery.YIELD: 3, Recovery.REPORT: 4}
+EXIT_STOPPED = 130

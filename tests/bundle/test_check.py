@@ -11,6 +11,7 @@ import pytest
 from bundle.bundles import PROJECT, REPO, faults, read, repo_files, task
 from cli.conftest import Hakiri, hakiri
 from hakiri.bundle.check import check
+from hakiri.bundle.check_starts import fault_of, fault_of_zone
 from hakiri.bundle.errors import (
     ArgumentsUnfit,
     BundleUnreadable,
@@ -24,7 +25,6 @@ from hakiri.bundle.errors import (
     WheelLeftOut,
 )
 from hakiri.bundle.files import Bundle
-from hakiri.bundle.quartz import fault_of, fault_of_zone
 from hakiri.errors import BundleError
 from projects import MakeProject
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from bundle.quartz import fires
 from hakiri.bundle.errors import ScheduleUnfit
 from hakiri.bundle.start import quartz, scheduled, triggered
-from hakiri.spec.schedule import Cron, parse_schedule
-from hakiri.spec.trigger import FileArrivalTrigger, TableUpdateTrigger, WebhookTrigger
+from hakiri.spec.fields.schedule import Cron, FileArrivalTrigger, TableUpdateTrigger, WebhookTrigger, parse_schedule
 
 START = datetime(2027, 12, 1, tzinfo=UTC)  # over a turn of the year, into a February with 29 days
 END = START + timedelta(days=120)

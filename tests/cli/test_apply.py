@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hakiri.catalog.errors import PlanChanged
-from hakiri.errors import HakiriError, Recovery
+from hakiri.errors import EXIT_CODES, EXIT_STOPPED, HakiriError, Recovery
 from hakiri.extract.errors import SourceUnreachable
 from hakiri.model.errors import Bug
-from hakiri.model.exit_codes import EXIT_CODES, EXIT_STOPPED
 from hakiri.model.ledger import RunStatus
 from hakiri.run.errors import ChunksFailed
 from hakiri.run.exit import exit_code

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Hakiri
-from hakiri.errors import Recovery
-from hakiri.model.exit_codes import EXIT_CODES
+from hakiri.errors import EXIT_CODES, Recovery
 
 HEAVY = {
     "pyspark",

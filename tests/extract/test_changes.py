@@ -38,7 +38,7 @@ from hakiri.extract.chunk import ChunkRead, Extracted, extract_chunk
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.extract.errors import ChangesUnfit, ColumnReserved
 from hakiri.extract.provenance import Provenance
-from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN
+from hakiri.model.columns.change import OP_COLUMN, UNAVAILABLE_COLUMN
 from hakiri.model.span import WholeTable
 from hakiri.model.staged import Tally
 from hakiri.model.table import SourceTable, TableSchema

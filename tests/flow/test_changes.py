@@ -13,7 +13,7 @@ import polars as pl
 
 from flow.stand import Stand
 from hakiri import wiring
-from hakiri.model.change import KEPT_COLUMN
+from hakiri.model.columns.change import KEPT_COLUMN
 from hakiri.model.staged import PROVENANCE
 from hakiri.plan.explain import explain
 from hakiri.plan.make import make_plan

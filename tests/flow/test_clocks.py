@@ -10,12 +10,12 @@ import pytest
 
 from flow.flaky import Flaky
 from flow.stand import Rows, Stand
-from hakiri import wiring
 from hakiri.catalog.port import LEASE_SECONDS
 from hakiri.model.chunk import TableKey
 from hakiri.model.clock import SystemClock
 from hakiri.run.events import ChunkStaged
 from hakiri.run.journal import Event, read_journal
+from hakiri.wiring import parts
 
 MakeStand = Callable[[Mapping[str, str]], Stand]
 
@@ -54,7 +54,7 @@ def test_a_run_goes_on_while_the_clock_is_set_forward_and_back(
     make_stand: MakeStand, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = SetClock()
-    monkeypatch.setattr(wiring, "clock", lambda: clock)
+    monkeypatch.setattr(parts, "clock", lambda: clock)
     stand = make_stand({"pipelines/flaky.toml": PIPELINE})
     stand.events = Meddler(clock)
     source = replace(Flaky(tmp_path_factory.mktemp("reads")), pause=0.1)

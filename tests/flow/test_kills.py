@@ -53,11 +53,12 @@ from flow.shops import (
     truth,
 )
 from flow.stand import Rows, Stand
-from hakiri import wiring
 from hakiri.catalog.port import LEASE_SECONDS
 from hakiri.model.chunk import TableKey
+from hakiri.model.clock import SystemClock
 from hakiri.model.crash_points import STOP_AT, Boundary, CrashPoint
 from hakiri.run.node import Node
+from hakiri.wiring import parts
 from postgres_servers import database
 from projects import MakeProject
 
@@ -266,9 +267,9 @@ def test_the_lease_of_a_process_on_another_machine_is_waited_for(stage: Stage, m
     scene = stage(Case(CrashPoint(Boundary.CLAIMED), "append", "sqlite", "sqlite", Place.FOLDER, Moment.FIRST))
     _begin(scene)
     scene.kill()
-    clock = LeapingClock(wiring.clock().now())
+    clock = LeapingClock(SystemClock().now())
     began = clock.now()
-    monkeypatch.setattr(wiring, "clock", lambda: clock)
+    monkeypatch.setattr(parts, "clock", lambda: clock)
     elsewhere = replace(Node.here(), machine="0" * 8)
     assert scene.stand.apply(node=elsewhere)["shop"].errors == ()
     assert clock.now() - began > timedelta(seconds=LEASE_SECONDS)

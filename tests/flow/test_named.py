@@ -22,6 +22,7 @@ from hakiri.run.compile import compile_sources
 from hakiri.run.errors import TableOwned
 from hakiri.run.stop import Stop
 from hakiri.run.views import apply_views
+from hakiri.wiring import places
 from land.kinds import sample
 from volumes import volume
 
@@ -199,7 +200,7 @@ def test_a_volume_is_all_that_a_run_in_a_workspace_needs_of_a_disk(
         return extraction()  # here, where the volume is one
 
     monkeypatch.setattr(work, "call_on_executor", call)
-    monkeypatch.setattr(wiring, "is_runtime", lambda: True)
+    monkeypatch.setattr(places, "is_runtime", lambda: True)
     monkeypatch.setattr(tempfile, "tempdir", str(stand.root / "driver"))
     with volume(stand.root / ".hakiri/context"):
         assert stand.apply()["shop"].errors == ()

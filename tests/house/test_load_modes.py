@@ -25,7 +25,7 @@ ELSEWHERE = {
     "land/quarantine/rows.py": {"LoadMode.APPEND"},  # rows that are set aside are added to a table of their own
     "plan/errors.py": {"upsert"},  # messages that say what a person can write instead
     # The word, and no load mode:
-    "model/change.py": {"upsert"},  # an operation of a change
+    "model/columns/change.py": {"upsert"},  # an operation of a change
     "extract/changes/plain.py": {"truncate", "upsert"},  # operations of a change
     "land/delta/handover.py": {"append"},  # an option of Delta's writer
     "land/delta/rust.py": {"append"},  # the same

@@ -12,8 +12,8 @@ import pytest
 
 import hakiri
 from commands import run_script
-from hakiri import wiring
 from hakiri.run import extract_chunks as work
+from hakiri.wiring import places
 from volumes import volume
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_history_is_read_and_read_again_on_a_volume_and_in_schemas(
         return extraction()  # here, where the volume is one
 
     monkeypatch.setattr(work, "call_on_executor", call)
-    monkeypatch.setattr(wiring, "is_runtime", lambda: True)
+    monkeypatch.setattr(places, "is_runtime", lambda: True)
     (tmp_path / "driver").mkdir()
     (tmp_path / "volume").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "driver"))

@@ -31,7 +31,7 @@ MAP = {
     "errors": room(),
     "model": room("errors", "pyarrow"),
     "spec": room("errors model", "pydantic pydantic_core tomli tomlkit cronsim"),
-    "spec.select": room("errors model", "sqlglot"),
+    "spec.sql.select": room("errors model", "sqlglot"),
     "plan": room("errors model spec"),
     "extract": room("errors model spec", "polars polars_hash pyarrow"),
     "extract.transform": room("errors model spec", "polars pyarrow pydantic"),

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 import hakiri
-from hakiri import wiring
 from hakiri.cli.main import run as run_command
 from hakiri.model.crash_points import Boundary
 from hakiri.run import extract_chunks
+from hakiri.wiring import parts
 from projects import MakeProject
 
 SRC = f"{Path(hakiri.__file__).parent}/"
@@ -112,7 +112,7 @@ def test_the_walk_of_one_chunk_is_short(make_project: MakeProject, monkeypatch: 
         return extraction()
 
     monkeypatch.setattr(extract_chunks, "call_on_executor", call)  # in this process, where its functions are seen
-    monkeypatch.setattr(wiring, "open_session", lambda _settings: "never asked for anything")
+    monkeypatch.setattr(parts, "open_session", lambda _settings: "never asked for anything")
     walk = Walk()
     with watched(walk):
         assert run_command(["apply", "--project", str(root)]) == 0

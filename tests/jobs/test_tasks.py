@@ -15,12 +15,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hakiri import jobs, wiring
-from hakiri.engine import task_values
+from hakiri import jobs
+from hakiri.engine import databricks
 from hakiri.engine.errors import TaskLost
 from hakiri.engine.probe import STEPS, Step
 from hakiri.model.session import SessionKind
 from hakiri.run import extract_chunks as work
+from hakiri.wiring import checks, parts
 from projects import MakeProject
 from workspaces import open_workspace
 
@@ -88,7 +89,7 @@ def job(
         return extraction()
 
     monkeypatch.setattr(work, "call_on_executor", call)
-    monkeypatch.setattr(wiring, "open_session", lambda _settings: "never asked for anything")
+    monkeypatch.setattr(parts, "open_session", lambda _settings: "never asked for anything")
     return job
 
 
@@ -100,7 +101,7 @@ def runtime(job: Job, monkeypatch: pytest.MonkeyPatch) -> Job:
     module.DBUtils = lambda _session: SimpleNamespace(jobs=SimpleNamespace(taskValues=values))
     monkeypatch.setitem(sys.modules, "pyspark.dbutils", module)
     monkeypatch.setenv("DATABRICKS_RUNTIME_VERSION", "17.3")
-    monkeypatch.setattr(task_values, "open_runtime", lambda: "never asked for anything")
+    monkeypatch.setattr(databricks, "open_runtime", lambda: "never asked for anything")
     return job
 
 
@@ -170,7 +171,7 @@ def test_a_parameter_that_cannot_be_meant_is_refused(job: Job, task: Callable[[]
 def test_a_task_that_is_made_to_leave_has_not_done_its_work(
     job: Job, monkeypatch: pytest.MonkeyPatch, told: object, code: int
 ) -> None:
-    monkeypatch.setattr(wiring, "open_catalog", lambda *_args, **_more: sys.exit(told))  # type: ignore[arg-type]
+    monkeypatch.setattr(parts, "open_catalog", lambda *_args, **_more: sys.exit(told))  # type: ignore[arg-type]
     ended = job.run(jobs.extract)
     assert (ended.code, str(told) in ended.err) == (code, True)
 
@@ -224,9 +225,9 @@ def test_a_doctor_finds_a_volume_that_is_not_there(job: Job, monkeypatch: pytest
 
 def on_another_machine(monkeypatch: pytest.MonkeyPatch, call: Callable[[object, Callable[[], str]], str]) -> None:
     """Let a doctor find a session whose executors are elsewhere, and do there what `call` does."""
-    monkeypatch.setattr(wiring, "choose_kind", lambda _engine: SessionKind.CONNECT)
-    monkeypatch.setattr(wiring, "probe", lambda *_args, **_more: iter([Step(name, 0.1, "fine") for name in STEPS]))
-    monkeypatch.setattr(wiring, "call_on_executor", call)
+    monkeypatch.setattr(checks, "choose_kind", lambda _engine: SessionKind.CONNECT)
+    monkeypatch.setattr(checks, "probe", lambda *_args, **_more: iter([Step(name, 0.1, "fine") for name in STEPS]))
+    monkeypatch.setattr(checks, "call_on_executor", call)
 
 
 def found_by(ended: Ended) -> dict[str, tuple[str, str]]:
@@ -284,7 +285,7 @@ def test_a_flag_of_maintenance_that_cannot_be_meant_is_refused(job: Job) -> None
 
 def test_a_failure_nobody_foresaw_is_our_bug(job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HAKIRI_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(wiring, "open_catalog", lambda *_args, **_more: 1 // 0)
+    monkeypatch.setattr(parts, "open_catalog", lambda *_args, **_more: 1 // 0)
     ended = job.run(jobs.extract)
     assert ended.code == 4
     assert "error[HK900]" in ended.err

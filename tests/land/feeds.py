@@ -12,7 +12,14 @@ from hakiri.land.lander import Landed, land
 from hakiri.land.recipe import LandRequest, Mirror
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.land.tombstones import farthest_op, land_tombstones, unavailable_columns
-from hakiri.model.change import CURRENT_COLUMN, DELETED_COLUMN, OP_COLUMN, UNAVAILABLE_COLUMN, VALID_TO_COLUMN, Op
+from hakiri.model.columns.change import (
+    CURRENT_COLUMN,
+    DELETED_COLUMN,
+    OP_COLUMN,
+    UNAVAILABLE_COLUMN,
+    VALID_TO_COLUMN,
+    Op,
+)
 from hakiri.model.staged import StagedChunk
 from hakiri.spec.load import LoadMode
 from land.staging import Row, Workshop, hash_of

@@ -20,7 +20,7 @@ from hakiri.land.recipe import Mirror
 from hakiri.land.staged.types import table_type
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.land.tombstones import farthest_op, land_tombstones
-from hakiri.model.change import HISTORY, KEPT_COLUMN, OP_COLUMN, Op
+from hakiri.model.columns.change import HISTORY, KEPT_COLUMN, OP_COLUMN, Op
 from hakiri.model.staged import Tally
 from hakiri.spec.load import LoadMode
 from land.feeds import (

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from hakiri.land.lander import Outcome, land
 from hakiri.land.quarantine.rows import land_quarantine
 from hakiri.land.target import PathTarget
-from hakiri.model.quarantine_row import QUARANTINED
+from hakiri.model.columns.quarantine import QUARANTINED
 from hakiri.model.staged import StagedChunk
 from land.staging import Workshop, order, seal
 

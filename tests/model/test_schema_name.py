@@ -15,6 +15,7 @@ from hakiri.land.target import quarantine_of, sql_name
 from hakiri.model.schema_name import check_schema, check_table, quote_schema
 from hakiri.run.manifest import relocate
 from hakiri.settings import Settings
+from hakiri.wiring import parts
 from projects import MakeProject
 
 NAME = "my-catalog.hakiri-eu"
@@ -96,7 +97,7 @@ def test_whether_a_catalog_is_there_is_asked_in_quotes(
     root = make_project({"hakiri.toml": PROJECT})
     session: Any = MagicMock()
     session.catalog.databaseExists.return_value = False
-    monkeypatch.setattr(wiring, "open_session", lambda _engine: session)
+    monkeypatch.setattr(parts, "open_session", lambda _engine: session)
     settings = Settings(cwd=root, project=root)
     project = relocate(wiring.workplace(settings).read(), state=NAME)
     with wiring.existing_catalog(settings, project) as catalog:

@@ -381,12 +381,12 @@ MUTANTS = {
     ),
     "hook SQL of two statements": Mutant(
         "Hooks",
-        (Edit("hakiri.spec.statement:read_statement", 'if ";" in one:', "if False:"),),
+        (Edit("hakiri.spec.sql.statement:read_statement", 'if ";" in one:', "if False:"),),
         (f"{STATEMENT}[OPTIMIZE orders; DROP TABLE orders-one SQL statement]",),
     ),
     "hook SQL that sets anything": Mutant(
         "Hooks",
-        (Edit("hakiri.spec.statement:_read", "not key.startswith(SETTINGS)", "False"),),
+        (Edit("hakiri.spec.sql.statement:_read", "not key.startswith(SETTINGS)", "False"),),
         (f"{STATEMENT}[SET spark.hadoop.fs.s3a.secret.key = x-may set]",),
     ),
     "a webhook to an address that is not public": Mutant(
@@ -416,31 +416,33 @@ MUTANTS = {
     ),
     "an edit that cuts off what follows": Mutant(
         "Manifests",
-        (Edit("hakiri.spec.toml_text:_splice", "text[statement.end :]", "''"),),
+        (Edit("hakiri.spec.edits.toml_text:_splice", "text[statement.end :]", "''"),),
         (f"{EDITING}::test_an_edit_keeps_comments_order_and_everything_else",),
     ),
     "an edit into a project that is not valid": Mutant(
         "Manifests",
         (
             Edit(
-                "hakiri.spec.edit:Editor._commit", "self._check({write.path: write.after for write in writes})", "pass"
+                "hakiri.spec.edits.edit:Editor._commit",
+                "self._check({write.path: write.after for write in writes})",
+                "pass",
             ),
         ),
         (f"{EDITING}::test_an_edit_that_would_make_the_project_invalid_is_refused[sets0-unsets0]",),
     ),
     "comments dropped in silence": Mutant(
         "Manifests",
-        (Edit("hakiri.spec.edit:_dropped_comments", "if not dropped:", "if True:"),),
+        (Edit("hakiri.spec.edits.edit:_dropped_comments", "if not dropped:", "if True:"),),
         (f"{EDITING}::test_converting_to_json_moves_the_block_and_says_which_comments_are_lost",),
     ),
     "the old file gone before the new one is there": Mutant(
         "Manifests",
-        (Edit("hakiri.spec.edit:Editor.convert", "[*writes, *_removals(gone)]", "[*_removals(gone), *writes]"),),
+        (Edit("hakiri.spec.edits.edit:Editor.convert", "[*writes, *_removals(gone)]", "[*_removals(gone), *writes]"),),
         (f"{EDITING}::test_a_conversion_that_is_cut_off_loses_nothing_and_a_repeat_finishes_it[json]",),
     ),
     "a file that is written in its place": Mutant(
         "Manifests",
-        (Edit("hakiri.spec.write:_replace", MAKE_BESIDE, MAKE_IN_PLACE),),
+        (Edit("hakiri.spec.edits.write:_replace", MAKE_BESIDE, MAKE_IN_PLACE),),
         (f"{EDITING}::test_a_write_that_is_cut_off_leaves_the_file_as_it_was",),
     ),
     "a secret in clear": Mutant(

@@ -33,7 +33,7 @@ from hakiri.run.facts import gather_facts
 from hakiri.run.node import Node
 from hakiri.run.services import Services, TablePlace
 from hakiri.settings import Settings
-from hakiri.spec.address import HostRule
+from hakiri.spec.fields.address import HostRule
 from hakiri.spec.load import LoadMode
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import Attempt

@@ -24,7 +24,7 @@ from hakiri.model.chunk import TableKey
 from hakiri.model.crash_points import STOP_AT, Boundary
 from hakiri.model.ledger import LandingStatus
 from hakiri.run.events import HookCalled, Landed
-from hakiri.spec.address import HostRule
+from hakiri.spec.fields.address import HostRule
 from land.hooks.receiver import LOOPBACK, answer, receiving
 from land.hooks.registered import make_known
 from run.hooking import Hooked

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hakiri.spec.toml_text import inline, render_table
+from hakiri.spec.edits.toml_text import inline, render_table
 
 keys = st.one_of(
     st.sampled_from(["id", "a", "b", "source", "load", "tables", "incremental"]),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from hakiri.spec.address import Address, HostRule, allows, known_address, read_address
+from hakiri.spec.fields.address import Address, HostRule, allows, known_address, read_address
 
 CORPUS = tomli.loads((Path(__file__).parents[2] / "fixtures/hooks/urls.toml").read_text(encoding="utf-8"))
 REFUSED = [(url, group["why"]) for group in CORPUS["refused"] for url in group["urls"]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hakiri.model.connector import ConnectorFacts
+from hakiri.model.installed import ConnectorFacts
 from hakiri.spec.errors import InvalidProject, UnknownFunction
 from hakiri.spec.read import Project, read_project
 from projects import MakeProject

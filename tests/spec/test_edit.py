@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hakiri.model.connector import ConnectorFacts
+from hakiri.model.installed import ConnectorFacts
 from hakiri.spec.document import Format
-from hakiri.spec.edit import Editor
+from hakiri.spec.edits.edit import Editor
+from hakiri.spec.edits.write import replace_file
 from hakiri.spec.errors import EditRefused, ManifestChanged, PipelineExists, PipelineNotFound
 from hakiri.spec.read import read_project
-from hakiri.spec.write import replace_file
 from projects import MakeProject
 
 TOML = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hakiri.land.hooks.webhook import SIGNATURE, TIMESTAMP, signed
-from hakiri.model.connector import ConnectorFacts
+from hakiri.model.installed import ConnectorFacts
 from hakiri.spec.read import read_project
 from projects import MakeProject
 

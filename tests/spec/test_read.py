@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hakiri.errors import ManifestError, render
-from hakiri.model.connector import ConnectorFacts
 from hakiri.model.errors import BadConfig
+from hakiri.model.installed import ConnectorFacts
 from hakiri.model.source import CursorKind
 from hakiri.spec.errors import InvalidProject, ProjectNotFound, TableTaken, UnknownConnector
 from hakiri.spec.read import Project, find_project, read_project

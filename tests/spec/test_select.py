@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hakiri.spec.select import read_select
+from hakiri.spec.sql.select import read_select
 
 STORED = {"orders": "delta.`/o`", "ORDERS": "delta.`/o`", "sales.people": "delta.`/p`"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hakiri.spec.statement import TABLE, read_statement
+from hakiri.spec.sql.statement import TABLE, read_statement
 
 STORED = "delta.`/lake/orders`"
 

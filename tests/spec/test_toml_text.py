@@ -10,9 +10,9 @@ import tomli
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hakiri.spec.assign import assign, remove
+from hakiri.spec.edits.assign import assign, remove
+from hakiri.spec.edits.toml_text import count_comments, inline, render_table, set_value, unset_value
 from hakiri.spec.lines import toml_comments, toml_sections
-from hakiri.spec.toml_text import count_comments, inline, render_table, set_value, unset_value
 from spec.strategies import documents, keys, paths_in, scalars, toml_texts, values
 
 TEXT = """\

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakiri.spec.column_type import check_type
-from hakiri.spec.duration import format_duration, parse_duration
+from hakiri.spec.fields.column_type import check_type
+from hakiri.spec.fields.duration import Rate, format_duration, parse_duration, parse_rate
+from hakiri.spec.fields.schedule import Cron, Every, check_timezone, parse_schedule
 from hakiri.spec.hook import check_admin_sql, check_https
 from hakiri.spec.names import check_column, check_identifier
 from hakiri.spec.pipeline import parse_start
 from hakiri.spec.quality import check_regex
-from hakiri.spec.rate import Rate, parse_rate
 from hakiri.spec.reference import Reference, holds_secret, is_malformed, references_in, resolve
-from hakiri.spec.schedule import Cron, Every, check_timezone, parse_schedule
 
 
 @pytest.mark.parametrize(

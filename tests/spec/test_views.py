@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hakiri.errors import ManifestError
-from hakiri.model.connector import ConnectorFacts
+from hakiri.model.installed import ConnectorFacts
 from hakiri.model.view import View
 from hakiri.spec.errors import InvalidProject
 from hakiri.spec.read import Project, read_project

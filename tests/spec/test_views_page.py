@@ -10,7 +10,7 @@ import pytest
 from deltalake import write_deltalake
 
 from hakiri.land.query.session import QuerySession
-from hakiri.model.connector import ConnectorFacts
+from hakiri.model.installed import ConnectorFacts
 from hakiri.spec.read import read_project
 from projects import MakeProject
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from hakiri.model.chunk import ChunkKey
-from hakiri.model.quarantine_row import QUARANTINED
+from hakiri.model.columns.quarantine import QUARANTINED
 from hakiri.model.staged import StagedChunk, Tally
 from hakiri.stage.layout import Attempt
 from hakiri.stage.local import LocalFiles

@@ -15,10 +15,9 @@ import pytest
 from hakiri.model.staged import StagedChunk, Tally
 from hakiri.stage.errors import AttemptTaken, ColumnUnholdable, SchemaDrifted
 from hakiri.stage.local import LocalFiles
-from hakiri.stage.parquet import Sizes
 from hakiri.stage.port import Files
 from hakiri.stage.seal import seal
-from hakiri.stage.writer import AttemptWriter
+from hakiri.stage.writer import AttemptWriter, Sizes
 from stage.attempts import ATTEMPT, batch, quarantined, stage
 
 
@@ -187,7 +186,7 @@ from pathlib import Path
 import pyarrow as pa
 from hakiri.model.errors import NotWritable
 from hakiri.stage.local import LocalFiles
-from hakiri.stage.parquet import Sizes
+from hakiri.stage.writer import Sizes
 from stage.attempts import ATTEMPT, batch
 from hakiri.stage.writer import AttemptWriter
 

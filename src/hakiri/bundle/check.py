@@ -1,4 +1,4 @@
-"""What a deployment takes without a word and a run would stumble over is found before it is deployed."""
+"""Find what a deployment would accept and a run would fail on."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from databricks.bundles.jobs import Job
 from databricks.bundles.schemas import Schema
 from databricks.bundles.volumes import Volume
 
-from hakiri.bundle.check_graph import check_graph
-from hakiri.bundle.check_references import check_references
-from hakiri.bundle.check_secrets import check_secrets
+from hakiri.bundle.check_references import check_references, check_substitutions
 from hakiri.bundle.check_starts import check_start
-from hakiri.bundle.check_substitutions import check_substitutions
-from hakiri.bundle.check_tasks import check_task
+from hakiri.bundle.check_tasks import arguments_of, check_graph, check_task, is_ours
 from hakiri.bundle.compute import Document
-from hakiri.bundle.errors import BundleUnreadable
+from hakiri.bundle.errors import BundleUnreadable, ScopeUnnamed
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.job import all_tasks
 from hakiri.errors import BundleError
@@ -74,3 +71,22 @@ def _check_names(name: str, job: Document) -> Iterator[BundleError]:
         names = [str(one.get(called)) for one in job.get(key) or ()]
         for twice in sorted({one for one in names if names.count(one) > 1}):
             yield BundleUnreadable(file=f"`resources.jobs.{name}.{key}`", reason=f"`{twice}` is there more than once")
+
+
+_FLAG = "--secret-scope"
+
+
+def check_secrets(bundle: Bundle) -> Iterator[BundleError]:
+    """Every job that has secrets to look up and no scope to do so in: a pipeline's its own, any other those of all."""
+    of_all = tuple(dict.fromkeys(one for secrets in bundle.secrets.values() for one in secrets))
+    has_scope = all(bundle.value("secret_scope", target) for target in bundle.targets or [None])
+    for name, job in bundle.jobs.items():
+        secrets = bundle.secrets.get(name, of_all)
+        lacks = name in bundle.secrets and not has_scope  # said once for each pipeline, not for what serves them all
+        if secrets and (lacks or not _passes_scope(job)):
+            yield ScopeUnnamed(job=name, secrets=secrets)
+
+
+def _passes_scope(job: Document) -> bool:
+    tasks = (arguments_of(task) for task in all_tasks(job) if is_ours(task))
+    return all(any(text.partition("=")[0] == _FLAG for text in told) for told in tasks)

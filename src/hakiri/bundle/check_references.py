@@ -1,20 +1,42 @@
-"""What a run fills in is something that a run has: a parameter, a value that a task has told, an element of a loop."""
+"""Check that every reference in a bundle, `{{...}}` or `${...}`, has a value."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any
 
-from hakiri.bundle.check_graph import tasks_of, upstream
+from databricks.bundles.jobs import Job
+from databricks.bundles.schemas import Schema
+from databricks.bundles.volumes import Volume
+
+from hakiri.bundle.check_tasks import tasks_of, upstream
 from hakiri.bundle.compute import Document
 from hakiri.bundle.errors import ReferenceUnknown
 from hakiri.bundle.files import Bundle
 from hakiri.bundle.job import PACKAGE, PLANNED_LISTS, PLANNED_VALUES
-from hakiri.bundle.texts import AT_RUN, resolved, texts
 from hakiri.errors import BundleError
+
+AT_RUN = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
+"""What a run fills in."""
+AT_DEPLOY = re.compile(r"\$\{([^{}]+)\}")
+"""What a deployment fills in."""
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text inside a plain value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from texts(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from texts(one)
+
 
 _TOLD = {"hakiri-plan": PLANNED_VALUES}
 """What entry points tell the tasks after them."""
@@ -44,7 +66,7 @@ def check_references(bundle: Bundle, name: str, job: Document) -> Iterator[Bundl
     """Every reference of a job to what no run of it has."""
     tasks = tasks_of(job)
     told = job.get("parameters") or ()
-    parameters = {str(one.get("name")): resolved(bundle, str(one.get("default", ""))) for one in told}
+    parameters = {str(one.get("name")): bundle.resolved(str(one.get("default", ""))) for one in told}
     yield from _check_texts(told, Known(f"a parameter of job `{name}`", parameters, {}))
     for key, task in tasks.items():
         before = {one: tasks[one] for one in upstream(tasks, key) if one in tasks}
@@ -126,3 +148,61 @@ def _is_list(text: str) -> bool:
         return isinstance(json.loads(text), list)
     except ValueError:
         return False
+
+
+_SUBSTITUTED = frozenset(("var", "resources", "workspace", "bundle", "artifacts"))
+_DEPLOYED = frozenset(("id", "url"))
+"""What every resource has once it is deployed."""
+
+
+def check_substitutions(bundle: Bundle) -> Iterator[BundleError]:
+    """Every reference of the bundle to what it does not have."""
+    for where, value in _places(bundle):
+        for text in texts(value):
+            for found in AT_DEPLOY.findall(text):
+                if reason := _why_undeployed(bundle, found):
+                    yield ReferenceUnknown(where=f"`{where}`", reference=f"${{{found}}}", reason=reason)
+
+
+def _places(bundle: Bundle) -> Iterator[tuple[str, Any]]:
+    for kind, found in bundle.resources.items():
+        yield from ((f"{kind}.{name}", resource) for name, resource in found.items())
+    for name, variable in bundle.variables.items():
+        yield f"variables.{name}", (variable or {}).get("default")
+    for name, target in bundle.targets.items():
+        yield f"targets.{name}", (target or {}).get("variables")
+
+
+def _why_undeployed(bundle: Bundle, reference: str) -> str | None:
+    """Why nothing would stand there; None where something does."""
+    kind, _, rest = reference.partition(".")
+    if kind not in _SUBSTITUTED:
+        return "a bundle has nothing of that name"
+    if kind == "var" and rest.partition(".")[0] not in bundle.variables:
+        return "the bundle has no such variable"
+    return _unknown_resource(bundle, rest) if kind == "resources" else None
+
+
+def _unknown_resource(bundle: Bundle, path: str) -> str | None:
+    kind, _, rest = path.partition(".")
+    named = [name for name in bundle.resources.get(kind, {}) if rest.startswith(f"{name}.")]
+    if not named:
+        return "the bundle has no such resource"
+    fact = rest.removeprefix(f"{max(named, key=len)}.").partition(".")[0].partition("[")[0]
+    return None if fact in _facts().get(kind, (fact,)) else f"`{kind}` have nothing of that name"
+
+
+@cache
+def _facts() -> dict[str, frozenset[str]]:
+    """Return what can be said of a resource: what its file has, and what a workspace knows of it."""
+    from databricks.sdk.service.catalog import SchemaInfo, VolumeInfo  # takes seconds to import
+
+    return {
+        "jobs": _DEPLOYED | _names(Job) | {"job_id"},
+        "schemas": _DEPLOYED | _names(Schema, SchemaInfo),
+        "volumes": _DEPLOYED | _names(Volume, VolumeInfo) | {"volume_path"},
+    }
+
+
+def _names(*kinds: Any) -> set[str]:
+    return {field.name for kind in kinds for field in fields(kind)}

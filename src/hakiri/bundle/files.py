@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import yaml
 from hakiri.bundle.compute import Document
 from hakiri.bundle.errors import BundleUnreadable
 from hakiri.bundle.resources import compute_of, jobs_of
-from hakiri.spec.check_starts import BUNDLE_FILE, bundle_root
+from hakiri.spec.check import BUNDLE_FILE, bundle_root
 from hakiri.spec.read import Project
 from hakiri.spec.reference import references_in
 
@@ -39,6 +40,10 @@ class Bundle:
         overridden = (self.targets.get(target or "", {}) or {}).get("variables") or {}
         said = overridden.get(variable, (self.variables.get(variable) or {}).get("default"))
         return str(said.get("default", "") if isinstance(said, dict) else "" if said is None else said)
+
+    def resolved(self, text: str) -> str:
+        """Replace references to variables by the variables' defaults."""
+        return re.sub(r"\$\{var\.(\w+)\}", lambda found: self.value(found[1]), text)
 
 
 def read_bundle(project: Project) -> Bundle:

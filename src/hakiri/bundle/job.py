@@ -8,8 +8,8 @@ from typing import Any
 
 from hakiri.bundle.compute import Document
 from hakiri.bundle.start import scheduled, triggered
+from hakiri.spec.fields.schedule import Every
 from hakiri.spec.pipeline import PipelineSpec
-from hakiri.spec.schedule import Every
 
 PLANNED_VALUES = ("chunks", "has_work", "resumed", "workers")
 """What `hakiri-plan` tells the tasks after it."""

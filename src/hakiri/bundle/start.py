@@ -8,8 +8,7 @@ from typing import Any, assert_never
 from cronsim import CronSim
 
 from hakiri.bundle.errors import ScheduleUnfit
-from hakiri.spec.schedule import Cron, Every
-from hakiri.spec.trigger import FileArrivalTrigger, TableUpdateTrigger, Trigger, WebhookTrigger
+from hakiri.spec.fields.schedule import Cron, Every, FileArrivalTrigger, TableUpdateTrigger, Trigger, WebhookTrigger
 
 _UNITS = {"WEEKS": timedelta(weeks=1), "DAYS": timedelta(days=1), "HOURS": timedelta(hours=1)}
 _UNITS["MINUTES"] = timedelta(minutes=1)

@@ -31,10 +31,9 @@ from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import Table, Value
 from hakiri.errors import HakiriError
 from hakiri.model.clock import Clock
-from hakiri.model.disk_full import FULL, is_full
-from hakiri.model.dsn import Dsn
+from hakiri.model.durable import FULL, is_full
 from hakiri.model.errors import NotWritable
-from hakiri.model.postgres_failure import PostgresFailure, failure_of, server_words
+from hakiri.model.postgres import Dsn, PostgresFailure, failure_of, server_words
 
 T = TypeVar("T")
 Connection = psycopg.Connection[dict[str, object]]

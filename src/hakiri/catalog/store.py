@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from hakiri.catalog.errors import CatalogUnavailable
 from hakiri.catalog.tables import Table, Value
-from hakiri.model.disk_full import FULL, is_full
+from hakiri.model.durable import FULL, is_full
 from hakiri.model.errors import NotWritable
 
 T = TypeVar("T")

@@ -56,7 +56,7 @@ def start(
 ) -> None:
     """Declarative ingestion for the lakehouse: a manifest says which tables should exist, Hakiri lands them."""
     if context.invoked_subcommand is None:
-        from hakiri.cli.overview import show_overview
+        from hakiri.cli.project import show_overview
 
         if not show_overview():
             typer.echo(context.get_help(), err=True)
@@ -118,7 +118,7 @@ def plan(
     full_refresh: FullRefreshOption = False,
 ) -> None:
     """Show what a run would do: chunks, rows, schema changes, settings, warnings. Changes nothing, starts no JVM."""
-    from hakiri.cli.plan import show_plan
+    from hakiri.cli.apply import show_plan
 
     _leave(show_plan(names or [], project, as_json=as_json, out=out, is_full_refresh=full_refresh))
 
@@ -196,7 +196,7 @@ def runs(
     as_json: JsonOption = False,
 ) -> None:
     """List a pipeline's latest runs, newest first."""
-    from hakiri.cli.runs import list_runs
+    from hakiri.cli.status import list_runs
 
     list_runs(name, project, limit=limit, as_json=as_json)
 
@@ -208,7 +208,7 @@ def journal(
     as_json: Annotated[bool, typer.Option("--json", help="Print the journal itself, one JSON object a line.")] = False,
 ) -> None:
     """Show what happened in a run, and when."""
-    from hakiri.cli.runs import show_journal
+    from hakiri.cli.status import show_journal
 
     show_journal(run, project, as_json=as_json)
 
@@ -239,7 +239,7 @@ def gc(
     as_json: JsonOption = False,
 ) -> None:
     """Remove files that unsuccessful attempts have left behind."""
-    from hakiri.cli.gc import collect_leftovers
+    from hakiri.cli.maintain import collect_leftovers
 
     collect_leftovers(project, retention=retention, is_rehearsal=dry_run, as_json=as_json)
 
@@ -266,7 +266,7 @@ def errors(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page of the docs.")] = False,
 ) -> None:
     """List every error by its kind, with its code and what it means."""
-    from hakiri.cli.errors import list_errors
+    from hakiri.cli.doctor import list_errors
 
     if as_json and as_markdown:
         raise typer.BadParameter("--json and --markdown exclude each other")
@@ -279,7 +279,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Explain an error: what it means, how it looks and what to do about it."""
-    from hakiri.cli.errors import explain_error
+    from hakiri.cli.doctor import explain_error
 
     explain_error(code, as_json=as_json)
 

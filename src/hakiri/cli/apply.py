@@ -1,4 +1,4 @@
-"""`hakiri apply` and `hakiri run`: bring tables up to date with their sources."""
+"""`hakiri plan`, `apply` and `run`: show what a run would do, and do it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hakiri.run.apply import apply
 from hakiri.run.exit import exit_code
 from hakiri.run.manifest import choose_pipelines
 from hakiri.run.pipeline import RunOptions, RunResult
-from hakiri.run.plan import read_sealed
+from hakiri.run.plan import read_sealed, show_document, show_lines, write_sealed
 from hakiri.run.stop import Stop, interruptible
 from hakiri.run.views import ShelvedViews, ViewsResult
 from hakiri.settings import from_environment
-from hakiri.wiring import services, view_shelf, workplace
+from hakiri.wiring import plan_project, services, view_shelf, workplace
 
 
 def apply_project(
@@ -129,3 +129,29 @@ def _view_document(views: ViewsResult) -> dict[str, object]:
         "waiting": [{"view": change.view, "waits_for": list(change.waits_for)} for change in views.waiting],
         "errors": [facts(error) for error in views.errors],
     }
+
+
+EXIT_UNPLANNED = 1
+
+
+def show_plan(names: list[str], project: Path | None, *, as_json: bool, out: Path | None, is_full_refresh: bool) -> int:
+    """Show the plan and return the exit code."""
+    settings = from_environment(project=project)
+    found = workplace(settings).read()
+    planned = plan_project(settings, found, names, is_full_refresh=is_full_refresh)
+    if as_json:
+        problems = [{"pipeline": pipeline, **facts(error)} for pipeline, error in planned.errors]
+        say_json({**show_document(planned), "errors": problems})
+    else:
+        for line in show_lines(planned):
+            say(plain(line))
+        for pipeline, error in planned.errors:
+            say(plain(f"{pipeline}: cannot be planned"))
+            say_error(error)
+    if planned.errors:
+        return EXIT_UNPLANNED
+    if out is not None:
+        write_sealed(planned, settings.cwd / out)
+        if not as_json:
+            say(plain(f"  sealed in {out}"))
+    return 0

@@ -11,9 +11,8 @@ import sys
 from collections.abc import Sequence
 
 from hakiri.cli.app import app
-from hakiri.errors import HakiriError, render
+from hakiri.errors import EXIT_CODES, HakiriError, render
 from hakiri.errors import as_json as facts
-from hakiri.model.exit_codes import EXIT_CODES
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

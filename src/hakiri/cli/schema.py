@@ -10,8 +10,7 @@ from typing import Any
 
 from hakiri.cli.output import plain, say, say_error, say_json, say_table
 from hakiri.cli.wording import at
-from hakiri.errors import Recovery
-from hakiri.model.exit_codes import EXIT_CODES
+from hakiri.errors import EXIT_CODES, Recovery
 from hakiri.run.manifest import find_pipeline
 from hakiri.run.schema import Differing, Logged, schema_accept, schema_diff, schema_log
 from hakiri.settings import from_environment

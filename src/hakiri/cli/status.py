@@ -1,4 +1,4 @@
-"""`hakiri status`: show how far each pipeline is and how fast, once or repeatedly."""
+"""`hakiri status`, `runs` and `journal`: how far pipelines are, and what happened in a run."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hakiri.cli.output import console, plain, say, say_error, say_json, say_table, table_of
-from hakiri.cli.wording import amount, at, span
-from hakiri.errors import masked
+from hakiri.cli.wording import amount, at, describe_event, size, span
+from hakiri.errors import EXIT_CODES, masked
 from hakiri.model.clock import Clock
-from hakiri.model.exit_codes import EXIT_CODES
+from hakiri.run.journal import read_journal
 from hakiri.run.manifest import find_pipeline
+from hakiri.run.runs import PastRun, find_journal, latest_runs, raw_lines
 from hakiri.run.status import Status
 from hakiri.settings import from_environment
 from hakiri.wiring import clock as system_clock
-from hakiri.wiring import project_status, workplace
+from hakiri.wiring import existing_catalog, journals, project_status, workplace
 
 WATCH_SECONDS = 2.0
 _HEADS = ("pipeline", "phase", "done", "running", "pending", "failed", "rows", "rows/s", "eta", "latest run")
@@ -103,3 +104,41 @@ def _line(state: Status) -> str:
     chunks = f"{counts.done:,}/{counts.total:,} chunks, {counts.running:,} running, {counts.failed:,} failed"
     pace = f"{amount(counts.rows)} rows, {amount(speed.rows_per_sec)} rows/s, eta {span(speed.eta_seconds)}"
     return f"{state.pipeline}: {state.phase.value}, {chunks}, {pace}"
+
+
+def list_runs(pipeline: str, project: Path | None, *, limit: int, as_json: bool) -> None:
+    settings = from_environment(project=project)
+    found = workplace(settings).read()
+    name = find_pipeline(found, pipeline).spec.id
+    with existing_catalog(settings, found) as catalog:
+        past = latest_runs(catalog, name, limit=limit, now=system_clock().now())
+    if as_json:
+        say_json([one.as_json() for one in past])
+    elif past:
+        say_table(["run", "status", "started", "took", "rows", "bytes", "error"], [_past_row(one) for one in past])
+    else:
+        say(f"{plain(name)} has not run yet")
+
+
+def show_journal(run: str, project: Path | None, *, as_json: bool) -> None:
+    found = workplace(from_environment(project=project)).read()
+    path = find_journal(journals(found), run)
+    if as_json:
+        sys.stdout.writelines(f"{line}\n" for line in raw_lines(path))
+        return
+    for event in read_journal(path):
+        say(plain(f"{at(event.at)} {event.pipeline}: {describe_event(event)}"))
+
+
+def _past_row(past: PastRun) -> list[str]:
+    run = past.run
+    error = plain(run.error.splitlines()[0]) if run.error else "-"
+    return [
+        plain(run.run),
+        run.status.value,
+        at(run.started_at),
+        span(past.seconds),
+        amount(run.rows),
+        size(run.bytes),
+        error,
+    ]

@@ -1,8 +1,9 @@
-"""Opens Databricks sessions: the runtime's own, or one through databricks-connect."""
+"""Opens Databricks sessions, and passes values between the tasks of a job."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -53,3 +54,23 @@ def open_workspace(remote: str | None) -> SparkSession:
     except Exception as cause:  # the client raises bare exceptions
         raise SessionUnreachable(remote=shown, reason=first_line(cause)) from cause
     return session
+
+
+TaskValue = bool | int | str | list[int]
+
+
+def publish(values: Mapping[str, TaskValue]) -> None:
+    """Publish values, which later tasks refer to as `{{tasks.<key>.values.<name>}}`. A repeat replaces them.
+
+    Does nothing outside a Databricks runtime. Raises SessionFailed.
+    """
+    if not is_runtime():
+        return
+    from pyspark.dbutils import DBUtils  # a runtime's own PySpark has it
+
+    try:
+        tasks = DBUtils(open_runtime()).jobs.taskValues
+        for name, value in values.items():
+            tasks.set(key=name, value=value)
+    except spark_errors(ValueError, OSError) as cause:
+        raise SessionFailed(reason=f"the runtime did not take a task value: {cause}") from cause

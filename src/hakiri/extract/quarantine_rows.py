@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from hakiri.extract.connectors.quarantine import BatchKind, key_text, kind_of, printable
 from hakiri.extract.provenance import Provenance
-from hakiri.model.quarantine_row import QUARANTINED
+from hakiri.model.columns.quarantine import QUARANTINED
 
 UNREADABLE = "unreadable"
 REMARK = "remark"

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from hakiri.errors import HakiriError, mask, masked, render
+from hakiri.errors import EXIT_CODES, HakiriError, mask, masked, render
 from hakiri.errors import as_json as facts
 from hakiri.jobs.parameters import Parameters, parse
-from hakiri.model.exit_codes import EXIT_CODES
 from hakiri.run.doctor import Health, examine
 from hakiri.run.exit import as_bug, exit_code
 from hakiri.run.manifest import find_pipeline

@@ -12,7 +12,7 @@ from hakiri.land.layout import BARE, Layout
 from hakiri.land.stamp import Stamp
 from hakiri.land.table_state import ExpectedLanding
 from hakiri.land.target import Target
-from hakiri.model.change import Op
+from hakiri.model.columns.change import Op
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import StagedChunk, StagedFile, Tally
 from hakiri.model.types import Struct

@@ -16,9 +16,9 @@ from hakiri.land.staged.files import reading
 from hakiri.land.staged.sample import files_at
 from hakiri.land.table_state import DeltaState
 from hakiri.land.target import sql_name, tombstones_of
-from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
 from hakiri.model.chunk import TableKey
-from hakiri.model.column_renames import outdated
+from hakiri.model.columns.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
+from hakiri.model.columns.renames import outdated
 from hakiri.model.staged import StagedChunk, StagedFile
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Syncs files and folders to disk, so that they survive a power failure."""
+"""Syncs files and folders to disk, so that they survive a power failure, and recognizes a full disk."""
 
 from __future__ import annotations
 
@@ -71,3 +71,15 @@ def _added(commit: Path) -> list[str]:
         return []
     actions = (json.loads(line) for line in lines if line)
     return [action["add"]["path"] for action in actions if "add" in action]
+
+
+FULL = "the disk is full"
+
+
+def is_full(failure: BaseException) -> bool:
+    """Return whether a write failed because the disk is full. Matches the text: few libraries give an errno."""
+    said = str(failure)
+    return any(mark in said for mark in _MARKS)
+
+
+_MARKS = ("No space left on device", "Disk quota exceeded", "database or disk is full")

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from hakiri.errors import retry_advice
 from hakiri.model.chunk import ChunkStatus
-from hakiri.model.column_renames import present_name
+from hakiri.model.columns.renames import present_name
 from hakiri.model.cursor import CursorType, StoredCursor, is_beyond, shown
 from hakiri.model.source import CursorKind
 from hakiri.model.span import OneFile

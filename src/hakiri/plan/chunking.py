@@ -18,7 +18,7 @@ from hakiri.plan.errors import WindowTooSmall
 from hakiri.plan.reading import Reading
 from hakiri.plan.sizing import Target, join_pieces
 from hakiri.plan.windows import MAX_WINDOWS, Time, cut_windows, windows_between
-from hakiri.spec.duration import format_duration
+from hakiri.spec.fields.duration import format_duration
 
 PartitionKeys = tuple[tuple[str, KeyValue | None], ...]
 

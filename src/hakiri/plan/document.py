@@ -12,7 +12,7 @@ from hakiri.model.source import CursorKind, RateBudget
 from hakiri.model.timestamps import to_text
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.plan import PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
-from hakiri.spec.duration import format_duration
+from hakiri.spec.fields.duration import format_duration
 
 VERSION = 1
 

@@ -14,7 +14,7 @@ from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, 
 from hakiri.plan.reading import from_json
 from hakiri.plan.schema_changes import MARKS, ChangeKind, SchemaChange
 from hakiri.plan.views import ViewChange, ViewVerb
-from hakiri.spec.duration import format_duration
+from hakiri.spec.fields.duration import format_duration
 
 MAX_LINES = 500
 MAX_CHUNKS = 5

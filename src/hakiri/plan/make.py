@@ -22,11 +22,11 @@ from hakiri.plan.overlap import spans_read
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
 from hakiri.plan.read_from import cursor_column, cursor_of, described_cursor, floor_of, lag_of
 from hakiri.plan.reading import to_json, window_of
-from hakiri.plan.require_available import require_carried_out
 from hakiri.plan.rounds import History, chunk_name, round_of
 from hakiri.plan.schema_changes import schema_changes
 from hakiri.plan.sizing import Target, target_for
 from hakiri.spec.load import load_by_mode
+from hakiri.spec.unavailable import require_carried_out
 
 _TABLE_STRIDE = 1_000_000
 

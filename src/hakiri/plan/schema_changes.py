@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from hakiri.errors import HakiriError
 from hakiri.model.accepted_types import accepted_types
-from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
-from hakiri.model.column_renames import doubled, outdated, present_name
+from hakiri.model.columns.change import CHANGE, KEPT_COLUMN, MIRRORED
+from hakiri.model.columns.renames import doubled, outdated, present_name
 from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.widening import opened, wider

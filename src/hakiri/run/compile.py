@@ -11,9 +11,9 @@ from hakiri.errors import HakiriError, ManifestError, Place
 from hakiri.extract.errors import SourceUncompilable
 from hakiri.run.errors import TransformStale
 from hakiri.run.manifest import Workplace
+from hakiri.spec.edits.write import replace_file
 from hakiri.spec.errors import InvalidProject
 from hakiri.spec.read import PIPELINE_FOLDER, TRANSFORM_SUFFIX, shown_path
-from hakiri.spec.write import replace_file
 
 if TYPE_CHECKING:
     from hakiri.extract.transform.compile import Compiled

@@ -7,9 +7,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from hakiri.errors import HakiriError, Recovery, mask
+from hakiri.errors import EXIT_CODES, EXIT_STOPPED, HakiriError, Recovery, mask
 from hakiri.model.errors import Bug
-from hakiri.model.exit_codes import EXIT_CODES, EXIT_STOPPED
 from hakiri.model.ledger import RunStatus
 from hakiri.run.pipeline import RunResult
 

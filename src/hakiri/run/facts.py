@@ -12,10 +12,10 @@ from hakiri.extract.connectors.port import Connector, Indexing
 from hakiri.extract.landing_types import landing_schema
 from hakiri.extract.untyped import lacks_types, typed_by, without_untyped
 from hakiri.land.staged.types import column_types
-from hakiri.model.change import CHANGE
 from hakiri.model.chunk import ChunkKey, ChunkState, TableKey
 from hakiri.model.clock import SystemClock
-from hakiri.model.column_renames import present_name
+from hakiri.model.columns.change import CHANGE
+from hakiri.model.columns.renames import present_name
 from hakiri.model.cursor import is_ahead
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import LandingStatus, Phase

@@ -18,7 +18,7 @@ from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.run.context import RunContext
 from hakiri.run.errors import CatalogBehind, RetentionUnfit
 from hakiri.run.services import TablePlace
-from hakiri.spec.duration import parse_duration
+from hakiri.spec.fields.duration import parse_duration
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.stage.layout import RUNS, Attempt, attempt_of
 from hakiri.stage.sweep import Remnant, find_remnants, sweep, sweep_beaten

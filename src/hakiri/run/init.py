@@ -7,9 +7,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from hakiri.errors import Place
+from hakiri.spec.edits.write import replace_file
 from hakiri.spec.errors import PipelineExists
 from hakiri.spec.read import PROJECT_FILE, shown_path
-from hakiri.spec.write import replace_file
 
 _RENAMED = {"gitignore": ".gitignore"}  # a dotted file would be left out of the wheel
 

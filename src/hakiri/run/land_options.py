@@ -13,7 +13,7 @@ from hakiri.land.recipe import Mirror
 from hakiri.land.staged.types import table_type
 from hakiri.land.target import sql_name, tombstones_of
 from hakiri.land.tombstones import farthest_op, unavailable_columns
-from hakiri.model.column_renames import present_name
+from hakiri.model.columns.renames import present_name
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import StagedChunk
 from hakiri.model.types import Struct

@@ -19,7 +19,7 @@ from hakiri.land.table_state import ExpectedLanding, expected_landing
 from hakiri.land.target import quarantine_of, tombstones_of
 from hakiri.land.tombstones import land_tombstones
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus, TableKey, Window
-from hakiri.model.column_renames import outdated
+from hakiri.model.columns.renames import outdated
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.ledger import Landing, LandingStatus, LineageEdge, Snapshot
 from hakiri.model.source import CursorKind

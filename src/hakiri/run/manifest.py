@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hakiri.model.connector import Connectors
-from hakiri.model.function import Functions
+from hakiri.model.installed import Connectors, Functions
 from hakiri.model.manifest_edit import ManifestEdit
-from hakiri.spec.assign import assign, parse_path, parse_value
 from hakiri.spec.document import Format, parse_document
+from hakiri.spec.edits.assign import assign, parse_path, parse_value
+from hakiri.spec.edits.write import replace_file
 from hakiri.spec.errors import EditRefused, InvalidProject, PipelineNotFound, ProjectNotFound
 from hakiri.spec.load import LoadSpec
 from hakiri.spec.pipeline import PipelineSpec
@@ -27,10 +27,9 @@ from hakiri.spec.read import (
 )
 from hakiri.spec.schema import schemas
 from hakiri.spec.validation_errors import guess
-from hakiri.spec.write import replace_file
 
 if TYPE_CHECKING:
-    from hakiri.spec.edit import Editor
+    from hakiri.spec.edits.edit import Editor
 
 SCHEMA_FOLDER = Path(".hakiri/schema")
 
@@ -67,7 +66,7 @@ class Workplace:
         return read_project(self.root(), connectors=self.connectors, shown_from=self.cwd, functions=self.functions)
 
     def editor(self) -> Editor:
-        from hakiri.spec.edit import Editor  # only a change needs what keeps comments
+        from hakiri.spec.edits.edit import Editor  # only a change needs what keeps comments
 
         return Editor(root=self.root(), connectors=self.connectors, shown_from=self.cwd, functions=self.functions)
 
@@ -130,7 +129,7 @@ def spell_out(definition: Definition) -> dict[str, Any]:
 
 def as_toml(definition: Definition) -> str:
     """The pipeline as it is written, in TOML."""
-    from hakiri.spec.toml_text import render_table
+    from hakiri.spec.edits.toml_text import render_table
 
     return render_table(definition.written.data)
 

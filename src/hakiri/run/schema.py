@@ -17,7 +17,7 @@ from hakiri.land.errors import UnknownTable
 from hakiri.land.staged.types import table_type
 from hakiri.model.accepted_types import accepted_text, accepted_types
 from hakiri.model.chunk import ChunkState, ChunkStatus, TableKey
-from hakiri.model.column_renames import outdated, present_name
+from hakiri.model.columns.renames import outdated, present_name
 from hakiri.model.errors import SchemaIncompatible
 from hakiri.model.ledger import LandingStatus
 from hakiri.model.timestamps import to_brief

@@ -17,8 +17,8 @@ from hakiri.run.check_tables import require_tables_intact
 from hakiri.run.journal import Event, journal_path, read_journal
 from hakiri.run.progress import claimed_since, progress_of
 from hakiri.run.services import TablePlace
+from hakiri.spec.fields.duration import Rate
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
-from hakiri.spec.rate import Rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

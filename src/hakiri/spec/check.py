@@ -1,21 +1,28 @@
-"""A manifest whose parts are well-formed also makes sense as a whole, as far as that can be told without contact."""
+"""Check what only makes sense across the keys of a manifest, without contacting anything."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from hakiri.errors import ManifestError, Place
-from hakiri.model.connector import ConnectorFacts, Connectors
+from hakiri.model.installed import ConnectorFacts, Connectors
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import PROVENANCE
-from hakiri.spec.check_mirrors import check_mirrors
 from hakiri.spec.component import ComponentSpec
-from hakiri.spec.errors import FeatureUnavailable, SecretInClear, UndeclaredSecret, UnknownConnector, WrongValue
-from hakiri.spec.feed import feed_load
+from hakiri.spec.errors import (
+    FeatureUnavailable,
+    SecretInClear,
+    StartedByNothing,
+    UndeclaredSecret,
+    UnknownConnector,
+    WrongValue,
+)
+from hakiri.spec.feed import feed_load, mirror_key
 from hakiri.spec.lines import KeyPath
-from hakiri.spec.load import LoadSpec
+from hakiri.spec.load import CdcMirrorLoad, ChangesSpec, Deletes, LoadSpec
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.project import CatalogBackend, ProjectSpec
 from hakiri.spec.reference import holds_secret, is_malformed, references_in, shows_password, shows_token, texts_in
@@ -277,3 +284,54 @@ def _check_text(path: KeyPath, text: str, where: Where) -> Iterator[ManifestErro
         if "://" in text:
             suggestion = "the password as ${secret:NAME}" if "@" in text else "the value as ${secret:NAME}"
         yield SecretInClear(place=where(path), key=key_name(path), suggestion=suggestion)
+
+
+def check_mirrors(spec: PipelineSpec, wrong: Callable[..., WrongValue]) -> Iterator[ManifestError]:
+    """Everything that is wrong with the loads of tables that mirror changes."""
+    for index, table in enumerate(spec.tables):
+        load = feed_load(spec, table)
+        if load is None:
+            continue
+        path: KeyPath = ("tables", index, "load") if table.load else ("load",)
+        for below, reason in _problems_of_mirror(table, load):
+            yield wrong((*path, *below), reason)
+        if _is_transformed(spec, table):
+            reason = f"the changes of `{table.name}` cannot be transformed: a delete has no values but its key"
+            yield wrong((*path, "mode"), reason, "make a view of the landed table, or transform at the source")
+
+
+def _problems_of_mirror(table: TableSpec, load: CdcMirrorLoad) -> Iterator[tuple[KeyPath, str]]:
+    if load.history and load.deletes is Deletes.SOFT:
+        yield ("deletes",), "has no meaning with a `history`, which keeps deleted rows until when they were valid"
+    if load.changes.is_enveloped:
+        if load.changes != ChangesSpec(format=load.changes.format):
+            yield ("changes",), "`op` and `old_key` have no meaning for Debezium envelopes, which have their own"
+        return
+    if not load.sequence_by:
+        yield ("mode",), f"`{load.mode}` of table `{table.name}` needs `sequence_by`"
+    key, old = mirror_key(table, load), load.changes.old_key
+    if old and len(old) != len(key):
+        yield ("changes", "old_key"), f"has {len(old)} columns, and the key has {len(key)}"
+    if load.changes.op in {*key, *old, *load.sequence_by}:
+        yield ("changes", "op"), f"`{load.changes.op}` is a column of the key or of the sequence already"
+
+
+def _is_transformed(spec: PipelineSpec, table: TableSpec) -> bool:
+    names = {name.casefold() for one in spec.transforms for name in one.tables}
+    return any(not one.tables for one in spec.transforms) or table.name.casefold() in names
+
+
+BUNDLE_FILE = "databricks.yml"
+
+
+def bundle_root(project: Path) -> Path | None:
+    """The folder of the asset bundle that a project belongs to: its own, or the nearest one above it."""
+    folders = (project, *project.parents)
+    return next((folder for folder in folders if (folder / BUNDLE_FILE).is_file()), None)
+
+
+def check_starts(spec: PipelineSpec, where: Callable[[KeyPath], Place], *, has_bundle: bool) -> Iterator[ManifestError]:
+    """Warn of what would start the pipeline where nothing does."""
+    for key in ("schedule", "triggers"):
+        if getattr(spec, key) and not has_bundle:
+            yield StartedByNothing(place=where((key,)), key=key, pipeline=spec.id)

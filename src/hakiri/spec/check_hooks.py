@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hakiri.errors import ManifestError, Place
-from hakiri.model.function import Functions
+from hakiri.model.installed import Functions
 from hakiri.model.session import SessionKind
-from hakiri.spec.address import allows, known_address
 from hakiri.spec.errors import UnknownFunction, WrongValue
+from hakiri.spec.fields.address import allows, known_address
 from hakiri.spec.hook import FunctionHook, Hook, RefreshHook, SqlHook, WebhookHook
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.load import LoadSpec
 from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.project import ProjectSpec
-from hakiri.spec.statement import TABLE, read_statement
+from hakiri.spec.sql.statement import TABLE, read_statement
 from hakiri.spec.validation_errors import guess, key_name
 from hakiri.spec.view_files import view_file
 

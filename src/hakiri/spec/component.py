@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from hakiri.spec.address import HostRule
-from hakiri.spec.duration import PositiveDuration
+from hakiri.spec.fields.address import HostRule
+from hakiri.spec.fields.duration import PositiveDuration
 from hakiri.spec.frozen import Distinct, Frozen, Int
 from hakiri.spec.load import Columns
 from hakiri.spec.names import Identifier

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from hakiri.spec.address import known_address
-from hakiri.spec.duration import PositiveDuration
+from hakiri.spec.fields.address import known_address
+from hakiri.spec.fields.duration import PositiveDuration
 from hakiri.spec.frozen import Flag, Frozen, Int, Number
 from hakiri.spec.names import Identifier
-from hakiri.spec.statement import read_statement
+from hakiri.spec.sql.statement import read_statement
 
 MAX_TIMEOUT = timedelta(minutes=5)
 """A landing waits for its pre-hooks, and is held for ten minutes."""

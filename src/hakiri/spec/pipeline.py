@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
@@ -9,17 +10,15 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from hakiri.model.source import CursorKind
-from hakiri.spec.column_type import ColumnType
 from hakiri.spec.component import ComponentSpec
-from hakiri.spec.duration import Duration, PositiveDuration
+from hakiri.spec.fields.column_type import ColumnType
+from hakiri.spec.fields.duration import Duration, PositiveDuration, RateBudget
+from hakiri.spec.fields.schedule import Schedule, TimeZone, Trigger
+from hakiri.spec.fields.table_properties import Properties
 from hakiri.spec.frozen import Config, Distinct, Flag, Frozen, Int, Number, shorthand
-from hakiri.spec.layout import Properties
 from hakiri.spec.load import Columns, LoadByKey, LoadSpec
 from hakiri.spec.names import NAMESPACE, ColumnName, ConnectorName, Identifier, PipelineId, SecretName
 from hakiri.spec.quality import QualitySpec
-from hakiri.spec.rate import RateBudget
-from hakiri.spec.schedule import Schedule, TimeZone
-from hakiri.spec.trigger import Trigger
 
 
 class SourceSpec(Frozen):
@@ -162,7 +161,7 @@ class BackfillSpec(Frozen):
 
 
 class RetrySpec(Frozen):
-    """How often and how with_retries a failing chunk is tried again."""
+    """How often a failing chunk is tried again, and how long it waits."""
 
     max_attempts: Annotated[Int, Field(ge=1, le=100)] = 5
     initial_delay: PositiveDuration = timedelta(seconds=1)
@@ -218,3 +217,13 @@ class PipelineSpec(Frozen):
         """The name of the table that rows set aside go to: the manifest's, or one beside the table."""
         named = self.quality.quarantine.table if self.quality.quarantine else None
         return named or f"{self.landed_name(table)}_quarantine"
+
+    @property
+    def helper_tables(self) -> Iterator[str]:
+        """Yield the names of the tables beside the landed ones: for quarantined rows, and for a load mode's own state.
+
+        No other table or view of the project may have them.
+        """
+        for table in self.tables:
+            yield self.quarantine_name(table)
+            yield from (f"{self.landed_name(table)}_{suffix}" for suffix in self.load_of(table).helper_suffixes)

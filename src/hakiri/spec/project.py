@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from hakiri.model.schema_name import check_schema
 from hakiri.model.session import SessionKind
-from hakiri.spec.address import HostRule
+from hakiri.spec.fields.address import HostRule
 from hakiri.spec.frozen import Distinct, Frozen, Int
 from hakiri.spec.names import ConnectorName, Slug
 from hakiri.spec.pipeline import DESTINATION, PipelineSpec

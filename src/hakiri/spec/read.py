@@ -10,15 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from hakiri.errors import ManifestError, Place
-from hakiri.model.connector import Connectors
-from hakiri.model.function import Functions
+from hakiri.model.installed import Connectors, Functions
 from hakiri.model.view import View
-from hakiri.spec.check import Where, check_pipeline, check_project, check_texts
+from hakiri.spec.check import Where, bundle_root, check_pipeline, check_project, check_starts, check_texts
 from hakiri.spec.check_hooks import Surroundings, check_hooks, refresh_hooks
-from hakiri.spec.check_starts import bundle_root, check_starts
 from hakiri.spec.document import Document, parse_document, read_document
 from hakiri.spec.errors import DuplicatePipeline, InvalidProject, ProjectNotFound, TableTaken, WrongValue
-from hakiri.spec.helper_tables import names_beside
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.names import name_in_schema
 from hakiri.spec.pipeline import PipelineSpec, TransformSpec
@@ -174,12 +171,12 @@ class _Reading:
 
         reading = ViewReading(self.root, shown=self._shown)
         # Where a pipeline is not even read, a view of its tables is not to blame.
-        views = () if self.problems else reading.views(landed_names(self.pipelines), self._names_beside())
+        views = () if self.problems else reading.views(landed_names(self.pipelines), self._helper_tables())
         self.problems += reading.problems
         return views
 
-    def _names_beside(self) -> tuple[str, ...]:
-        return tuple(name for one in self.pipelines.values() for name in names_beside(one.spec))
+    def _helper_tables(self) -> tuple[str, ...]:
+        return tuple(name for one in self.pipelines.values() for name in one.spec.helper_tables)
 
     def _pipeline_files(self) -> Iterator[Path]:
         added = {path for path, content in self.overlay.items() if path.name != PROJECT_FILE and content is not None}
@@ -248,7 +245,7 @@ class _Reading:
             root=self.root,
             shown=self._shown,
             tables=landed_names(self.pipelines),
-            beside=self._names_beside(),
+            beside=self._helper_tables(),
             functions=self.functions,
         )
         for one in self.pipelines.values():

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Literal, cast
 from urllib.parse import quote, unquote
 
-from hakiri.model.dsn import SCHEMES
+from hakiri.model.postgres import SCHEMES
 from hakiri.spec.lines import KeyPath
 
 _REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z_][A-Za-z0-9_]{0,127})\}")

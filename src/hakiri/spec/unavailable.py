@@ -1,13 +1,15 @@
-"""Keys of a manifest that this release reads and does not carry out; each is refused (HK608), none is ignored."""
+"""Keys of a manifest that this release does not support; each is an error (HK608)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hakiri.spec.errors import FeatureUnavailable
+from hakiri.spec.fields.schedule import WebhookTrigger
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.pipeline import DESTINATION, PipelineSpec
 from hakiri.spec.project import ProjectSpec
-from hakiri.spec.trigger import WebhookTrigger
+from hakiri.spec.validation_errors import key_name
 
 Unavailable = tuple[KeyPath, str]
 """Where a key stands, and what does not happen."""
@@ -43,3 +45,12 @@ def _unavailable_in_destination(spec: PipelineSpec) -> Iterator[Unavailable]:
         yield ("destination", "config"), "the context takes no settings here"
     if spec.destination.destination_writes_per_sec is not None:
         yield ("destination", "destination_writes_per_sec"), "files are written as fast as they are read"
+
+
+def require_carried_out(spec: PipelineSpec) -> None:
+    """Return when this release does all that the pipeline asks for. Raises FeatureUnavailable for the first it doesn't.
+
+    A manifest's own check reports every one of them, with file and line.
+    """
+    for path, reason in unavailable_in_pipeline(spec):
+        raise FeatureUnavailable(key=key_name(path), reason=reason)

@@ -11,7 +11,7 @@ from hakiri.errors import ManifestError, Place
 from hakiri.model.view import View, in_order
 from hakiri.spec.errors import UnreadableManifest, ViewReadsUnknown, ViewRefused, ViewTaken
 from hakiri.spec.names import check_identifier, name_in_schema
-from hakiri.spec.select import NotSql, Select, read_select
+from hakiri.spec.sql.select import NotSql, Select, read_select
 from hakiri.spec.validation_errors import guess
 from hakiri.spec.view_files import SUFFIX, view_files
 

@@ -20,8 +20,8 @@ from hakiri import errors
 from hakiri.errors import HakiriError, Recovery, as_json, conceal, mask, masked, render
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.extract.errors import RequestWrong, SourceRefused, SourceTimeout, SourceUnreachable
-from hakiri.model.dsn import Dsn
 from hakiri.model.errors import BadConfig
+from hakiri.model.postgres import Dsn
 from hakiri.model.span import WholeTable
 from hakiri.model.table import SourceTable
 from hakiri.run.events import RunEnded

@@ -12,7 +12,7 @@ import pytest
 from extract.transform.modules import bytes_at, component, module
 from hakiri.extract.transform.guest import Excess, Failure, Guest, Limits, Silence
 from hakiri.extract.transform.network import MAX_RESPONSE_BYTES, Network
-from hakiri.spec.address import HostRule
+from hakiri.spec.fields.address import HostRule
 from land.hooks.receiver import HOST, LOOPBACK, Receiver, receiving
 
 SEND = f'(import "hakiri:connector/network@0.1.0" "send" (func $send (param {"i32 " * 9})))'

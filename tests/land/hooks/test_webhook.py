@@ -22,7 +22,7 @@ from hakiri.land.hooks.webhook import Webhooks
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
 from hakiri.settings import Settings
-from hakiri.spec.address import HostRule
+from hakiri.spec.fields.address import HostRule
 from hakiri.spec.hook import WebhookHook
 from land.hooks.receiver import HOST, LOOPBACK, Receiver, answer, receiving
 

@@ -29,8 +29,7 @@ from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row, unavailable
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table, Value
 from hakiri.model.clock import Clock, SystemClock
-from hakiri.model.disk_full import is_full
-from hakiri.model.durable import sync_above, sync_log
+from hakiri.model.durable import is_full, sync_above, sync_log
 
 _BUCKET = re.compile(r"/bucket=(-?\d+)/")
 _LOOK_BACK = 1_000

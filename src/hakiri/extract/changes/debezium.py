@@ -18,8 +18,8 @@ from hakiri.extract.changes.messages import ENVELOPE, PAYLOAD, Column, Messages,
 from hakiri.extract.changes.normalize import UNAVAILABLE, Normalized, Unfit, words
 from hakiri.extract.connectors.files.infer import settled, widened
 from hakiri.extract.errors import ChangesUnfit
-from hakiri.model.change import Op
-from hakiri.model.column_names import is_reserved
+from hakiri.model.columns.change import Op
+from hakiri.model.columns.names import is_reserved
 from hakiri.spec.feed import BINLOG, LSN, position_column
 
 MEANT = {"c": Op.UPSERT, "r": Op.UPSERT, "u": Op.UPSERT, "d": Op.DELETE, "t": Op.CLEAR}

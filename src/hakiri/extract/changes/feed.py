@@ -16,7 +16,7 @@ from hakiri.extract.connectors.declared import arrow_type, has_numbers, source_t
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of, split_places, with_places
 from hakiri.extract.errors import ChangesUnfit, ColumnReserved
-from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
+from hakiri.model.columns.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.span import WholeTable
 from hakiri.model.table import TableSchema
 from hakiri.spec.feed import feed_load, mirror_key, sequence_columns

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from hakiri.extract.connectors.quarantine import key_text
 from hakiri.extract.quarantine_rows import rows_aside
-from hakiri.model.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
+from hakiri.model.columns.change import OP_COLUMN, UNAVAILABLE_COLUMN, Op
 
 UNAVAILABLE = pa.list_(pa.string())
 RULE = "change"

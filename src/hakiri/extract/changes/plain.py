@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from hakiri.extract.changes.normalize import Normalized, Unfit, words
 from hakiri.extract.errors import ChangesUnfit
-from hakiri.model.change import Op
+from hakiri.model.columns.change import Op
 from hakiri.spec.load import ChangesSpec
 from hakiri.spec.validation_errors import guess
 

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from hakiri.extract.errors import ColumnMissing
 from hakiri.model.table import Column, SourceTable
-from hakiri.spec.column_type import check_type
 from hakiri.spec.feed import feed_load
+from hakiri.spec.fields.column_type import check_type
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.validation_errors import guess
 

@@ -15,9 +15,8 @@ from pydantic import BaseModel, ValidationError
 from hakiri.errors import Place
 from hakiri.extract.connectors.port import Connector, Located
 from hakiri.extract.errors import ConnectorUnusable
-from hakiri.model.connector import ConnectorFacts, Connectors
-from hakiri.model.entry_points import installed_entry_points
 from hakiri.model.errors import BadConfig
+from hakiri.model.installed import ConnectorFacts, Connectors, installed_entry_points
 from hakiri.model.source import CursorKind
 from hakiri.spec.validation_errors import guess, key_name
 

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from threading import Event, Timer
 
-from hakiri.spec.address import Address, HostRule, allows, read_address
+from hakiri.spec.fields.address import Address, HostRule, allows, read_address
 
 MAX_REQUEST_BYTES = 16 << 20
 MAX_RESPONSE_BYTES = 16 << 20

@@ -18,8 +18,8 @@ from hakiri.land.staged.types import table_type
 from hakiri.land.stamp import stamp_of
 from hakiri.land.table_state import DeltaState
 from hakiri.land.target import PathTarget
-from hakiri.model.change import KEPT_COLUMN
-from hakiri.model.column_renames import doubled, outdated
+from hakiri.model.columns.change import KEPT_COLUMN
+from hakiri.model.columns.renames import doubled, outdated
 from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
 from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.model.types import Array, Decimal, Map, Simple, Struct, Type, columns_of, needs_mapped_names

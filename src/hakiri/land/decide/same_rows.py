@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from hakiri.land.decide.fit_columns import fitted_column, fitted_value
 from hakiri.land.sql import column, literal
-from hakiri.model.column_renames import outdated
+from hakiri.model.columns.renames import outdated
 from hakiri.model.staged import HASH_COLUMN, INGESTED_COLUMN, PROVENANCE
 from hakiri.model.types import Array, Field, Map, Simple, Struct, Type
 

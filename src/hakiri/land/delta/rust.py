@@ -18,7 +18,7 @@ from hakiri.land.layout import Layout
 from hakiri.land.recipe import Recipe
 from hakiri.land.stamp import to_text
 from hakiri.land.table_state import DeltaState
-from hakiri.model.disk_full import FULL, is_full
+from hakiri.model.durable import FULL, is_full
 from hakiri.model.errors import NotWritable
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally

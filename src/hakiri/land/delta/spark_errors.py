@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from hakiri.errors import HakiriError
-from hakiri.model.disk_full import FULL, is_full
+from hakiri.model.durable import FULL, is_full
 from hakiri.model.errors import NotWritable, SessionLost
 from hakiri.model.session import first_line, has_ended
 

@@ -12,7 +12,7 @@ from threading import Event, Thread, Timer
 from time import monotonic
 
 from hakiri.land.hooks.guard import NotAllowed, Policy, Resolver, guarded, is_public, resolve
-from hakiri.spec.address import Address
+from hakiri.spec.fields.address import Address
 
 _LEAST_SECONDS = 0.001
 

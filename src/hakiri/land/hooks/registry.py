@@ -10,8 +10,7 @@ from typing import Any, cast, get_type_hints
 from hakiri.land.hooks import signature
 from hakiri.land.hooks.facts import words_of
 from hakiri.land.hooks.signature import Parameter
-from hakiri.model.entry_points import installed_entry_points
-from hakiri.model.function import Functions
+from hakiri.model.installed import Functions, installed_entry_points
 
 GROUP = "hakiri.functions"
 """Each entry point is a function `f(call: HookCall, *, name: str, ...) -> None` with a type for every argument."""

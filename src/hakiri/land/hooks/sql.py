@@ -13,7 +13,7 @@ from hakiri.land.target import Target, sql_name
 from hakiri.model.hook import HookCall
 from hakiri.spec.check_hooks import statement_problems
 from hakiri.spec.hook import Hook, SqlHook
-from hakiri.spec.statement import read_statement
+from hakiri.spec.sql.statement import read_statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

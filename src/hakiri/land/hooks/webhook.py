@@ -16,7 +16,7 @@ from hakiri.land.hooks.guard import NotAllowed
 from hakiri.land.hooks.https import Poster, Reply, TooLate
 from hakiri.model.clock import Clock
 from hakiri.model.hook import HookCall
-from hakiri.spec.address import Address, HostRule, allows, read_address
+from hakiri.spec.fields.address import Address, HostRule, allows, read_address
 from hakiri.spec.hook import WebhookHook
 from hakiri.spec.reference import Reference, resolve
 

@@ -26,7 +26,7 @@ from hakiri.land.modes.instead import instead
 from hakiri.land.modes.port import LandMode, Situation
 from hakiri.land.recipe import LandRequest, Mirror, Steps
 from hakiri.land.sql import column, listed, same, text
-from hakiri.model.change import (
+from hakiri.model.columns.change import (
     CHANGE,
     CURRENT_COLUMN,
     DELETED_COLUMN,

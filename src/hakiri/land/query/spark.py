@@ -19,7 +19,7 @@ from hakiri.land.target import Target, sql_name
 from hakiri.model.query_result import QueryResult, Value
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.view import View
-from hakiri.spec.select import Select, read_select
+from hakiri.spec.sql.select import Select, read_select
 from hakiri.spec.validation_errors import guess
 
 if TYPE_CHECKING:

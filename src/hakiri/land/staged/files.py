@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from hakiri.land.errors import StagedFileUnfit
 from hakiri.land.recipe import LandRequest
 from hakiri.land.staged.sample import files_at
-from hakiri.model.column_renames import present_name
+from hakiri.model.columns.renames import present_name
 from hakiri.model.staged import StagedFile
 
 KEYS_HELD = 1_000_000

@@ -13,7 +13,7 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ErrorLevel
 from sqlglot.generators.postgres import PostgresGenerator
 
-from hakiri.spec.select import parse_query
+from hakiri.spec.sql.select import parse_query
 
 _SHOWN = 80
 _CLAUSES = (

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
 
 from hakiri.extract.connectors.files.lines import Line
-from hakiri.model.column_names import why_no_name
+from hakiri.model.columns.names import why_no_name
 from hakiri.model.delta_types import MAX_NESTING
 
 MAX_DEPTH = MAX_NESTING

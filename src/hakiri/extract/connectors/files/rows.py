@@ -21,7 +21,7 @@ from hakiri.extract.connectors.files.store import NAME
 from hakiri.extract.connectors.fit_values import Fitted, fit_array, fit_values, json_text
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, add_places, fault_batch, wants_places
 from hakiri.extract.errors import BadValue, NoColumnFound
-from hakiri.model.column_names import is_reserved, two_spellings, why_unnameable
+from hakiri.model.columns.names import is_reserved, two_spellings, why_unnameable
 from hakiri.model.type_growth import grown
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import types
 
-from hakiri.model.column_names import is_reserved, members, two_spellings
+from hakiri.model.columns.names import is_reserved, members, two_spellings
 
 Kinds = Mapping[str, pa.DataType]
 Path = tuple[str, ...]

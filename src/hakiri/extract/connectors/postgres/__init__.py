@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, SecretStr
 
 from hakiri.extract.connectors.registry import Declaration
-from hakiri.model.dsn import SCHEMES, Dsn
+from hakiri.model.postgres import SCHEMES, Dsn
 from hakiri.model.source import CursorKind
 from hakiri.spec.frozen import Frozen, Int, Number
 

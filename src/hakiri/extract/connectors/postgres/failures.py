@@ -17,9 +17,8 @@ from hakiri.extract.errors import (
     SourceUnreachable,
     TableMissing,
 )
-from hakiri.model.dsn import Dsn
 from hakiri.model.errors import BadConfig
-from hakiri.model.postgres_failure import PostgresFailure, failure_of, server_words
+from hakiri.model.postgres import Dsn, PostgresFailure, failure_of, server_words
 from hakiri.model.table import SourceTable
 
 NAME = "postgres"

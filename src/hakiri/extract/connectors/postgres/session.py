@@ -12,7 +12,7 @@ from adbc_driver_postgresql import dbapi
 
 from hakiri.extract.connectors.postgres import PostgresConfig
 from hakiri.extract.connectors.postgres.failures import classified
-from hakiri.model.dsn import Dsn
+from hakiri.model.postgres import Dsn
 from hakiri.model.table import SourceTable
 
 READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"

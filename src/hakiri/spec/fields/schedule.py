@@ -1,16 +1,19 @@
-"""A schedule is `every 15m` or a five-field cron expression, and nothing else."""
+"""Schedules (`every 15m`, or five-field cron) and triggers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
-from pydantic import AfterValidator, BeforeValidator, InstanceOf, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, PlainSerializer
 
-from hakiri.spec.duration import parse_positive_duration
+from hakiri.model.schema_name import check_table
+from hakiri.spec.fields.duration import Duration, parse_positive_duration
+from hakiri.spec.frozen import Frozen
+from hakiri.spec.names import SecretName
 
 _CRON_FIELDS = 5
 
@@ -71,3 +74,28 @@ Schedule = Annotated[
     PlainSerializer(str, return_type=str),
 ]
 TimeZone = Annotated[str, AfterValidator(check_timezone)]
+
+
+class FileArrivalTrigger(Frozen):
+    """New files at a location."""
+
+    type: Literal["file_arrival"]
+    url: Annotated[str, Field(min_length=1)]
+    wait_after_last_change: Duration | None = None
+
+
+class TableUpdateTrigger(Frozen):
+    """A new version of a table."""
+
+    type: Literal["table_update"]
+    tables: Annotated[tuple[Annotated[str, AfterValidator(check_table)], ...], Field(min_length=1)]
+
+
+class WebhookTrigger(Frozen):
+    """A signed call to the daemon; the signature is made with a declared secret."""
+
+    type: Literal["webhook"]
+    secret: SecretName
+
+
+Trigger = Annotated[FileArrivalTrigger | TableUpdateTrigger | WebhookTrigger, Field(discriminator="type")]

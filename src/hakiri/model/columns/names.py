@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from hakiri.model.change import CHANGE, KEPT_COLUMN, MIRRORED
+from hakiri.model.columns.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.staged import PROVENANCE
 
 if TYPE_CHECKING:

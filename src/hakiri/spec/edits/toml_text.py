@@ -9,7 +9,7 @@ from typing import Any
 import tomli
 import tomlkit
 
-from hakiri.spec.assign import assign, remove
+from hakiri.spec.edits.assign import assign, remove
 from hakiri.spec.lines import KeyPath, Section, Statement, toml_comments, toml_sections
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

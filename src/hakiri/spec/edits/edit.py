@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from hakiri.errors import ManifestError, Place
-from hakiri.model.connector import Connectors
-from hakiri.model.function import Functions
+from hakiri.model.installed import Connectors, Functions
 from hakiri.model.manifest_edit import ManifestEdit
-from hakiri.spec.assign import assign, remove
 from hakiri.spec.document import Document, Format, read_document
+from hakiri.spec.edits.assign import assign, remove
+from hakiri.spec.edits.toml_text import count_comments, render_table, set_value, unset_value
+from hakiri.spec.edits.write import remove_file, replace_file
 from hakiri.spec.errors import DuplicatePipeline, EditRefused, InvalidProject, PipelineExists, PipelineNotFound
 from hakiri.spec.lines import KeyPath
 from hakiri.spec.read import (
@@ -26,9 +27,7 @@ from hakiri.spec.read import (
     shown_path,
 )
 from hakiri.spec.schema import address_of
-from hakiri.spec.toml_text import count_comments, render_table, set_value, unset_value
 from hakiri.spec.validation_errors import guess, key_name, spelling
-from hakiri.spec.write import remove_file, replace_file
 
 _DEFAULT_INDENT = 2
 

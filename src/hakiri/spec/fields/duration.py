@@ -1,12 +1,13 @@
-"""A span of time is written as people say it: `15m`, `36h`, `30d`, `1h30m`."""
+"""Durations (`15m`, `1h30m`) and request rates (`60/min`)."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer
 
 PATTERN = r"^([0-9]+(ms|s|m|h|d|w))+$"
 
@@ -54,4 +55,43 @@ _AS_WRITTEN = PlainSerializer(format_duration, return_type=str)
 Duration = Annotated[timedelta, BeforeValidator(parse_duration, json_schema_input_type=_WRITTEN), _AS_WRITTEN]
 PositiveDuration = Annotated[
     timedelta, BeforeValidator(parse_positive_duration, json_schema_input_type=_WRITTEN), _AS_WRITTEN
+]
+
+
+RATE_PATTERN = r"^[1-9][0-9]{0,8}/(s|sec|second|min|minute|h|hour|d|day)$"
+
+_SECONDS = {
+    **dict.fromkeys(("s", "sec", "second"), 1),
+    **dict.fromkeys(("min", "minute"), 60),
+    **dict.fromkeys(("h", "hour"), 3_600),
+    **dict.fromkeys(("d", "day"), 86_400),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many requests in so many seconds; the text is how it was written."""
+
+    requests: int
+    seconds: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_rate(value: Any) -> Rate:
+    """`60/min` as a Rate; a Rate as it is."""
+    if isinstance(value, Rate):
+        return value
+    if not isinstance(value, str) or not re.fullmatch(RATE_PATTERN, value):
+        raise ValueError("a rate is a number of requests per unit of time, like `60/min` (s, min, h, d)")
+    count, unit = value.split("/")
+    return Rate(requests=int(count), seconds=_SECONDS[unit], text=value)
+
+
+RateBudget = Annotated[
+    InstanceOf[Rate],
+    BeforeValidator(parse_rate, json_schema_input_type=Annotated[str, Field(pattern=RATE_PATTERN)]),
+    PlainSerializer(str, return_type=str),
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hakiri.spec.select import Select
+    from hakiri.spec.sql.select import Select
 
 TABLE = "{table}"
 """Stands for the table that the load is for."""
@@ -87,7 +87,7 @@ def _read(verb: str, text: str, found: re.Match[str]) -> AdminStatement:
     if said.get("query"):
         return _explaining(text, found.start("query"))
     if where := said.get("where"):
-        from hakiri.spec.select import check_predicate
+        from hakiri.spec.sql.select import check_predicate
 
         check_predicate(where)
     if int(said.get("hours") or MIN_RETAIN_HOURS) < MIN_RETAIN_HOURS:
@@ -101,7 +101,7 @@ def _read(verb: str, text: str, found: re.Match[str]) -> AdminStatement:
 
 
 def _explaining(text: str, start: int) -> AdminStatement:
-    from hakiri.spec.select import read_select  # the parser takes a while to load, and few hooks need it
+    from hakiri.spec.sql.select import read_select  # the parser takes a while to load, and few hooks need it
 
     try:
         query = read_select(text[start:].replace(TABLE, f"`{TABLE}`"))

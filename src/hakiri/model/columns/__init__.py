@@ -1,0 +1,1 @@
+"""Columns that Hakiri adds to rows, and rules for names of columns."""

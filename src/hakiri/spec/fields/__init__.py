@@ -1,0 +1,1 @@
+"""Types of single values in a manifest, and how they are written."""
