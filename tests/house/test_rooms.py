@@ -137,3 +137,19 @@ def test_a_file_imports_only_what_its_room_may() -> None:
 def test_every_row_of_the_map_names_rooms_of_the_map() -> None:
     for name, allowed in MAP.items():
         assert allowed.rooms <= set(MAP), f"{name} names a room that is not in the map"
+
+
+def test_nothing_outside_its_folder_imports_a_connector() -> None:
+    """Connectors are found by their name in a manifest; what they share lies beside them."""
+    folder = SRC / "extract" / "connectors"
+    connectors = {one.parent for one in folder.glob("*/__init__.py") if "DECLARATION" in one.read_text("utf-8")}
+    prefixes = {one: f"hakiri.extract.connectors.{one.name}." for one in connectors}
+    assert len(connectors) >= 3
+    assert [
+        f"{address(path)} imports {imported}"
+        for path in files()
+        for one, prefix in prefixes.items()
+        if one not in path.parents
+        for imported in imports(path)
+        if f"{imported}.".startswith(prefix)
+    ] == []

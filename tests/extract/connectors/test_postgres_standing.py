@@ -12,10 +12,10 @@ import pytest
 from clocks import wait_until
 from hakiri.errors import Recovery
 from hakiri.extract.connectors.port import Connector, Pinnable
-from hakiri.extract.connectors.postgres.connector import LATE
-from hakiri.extract.connectors.postgres.server_position import ServerPosition, require_reached
+from hakiri.extract.connectors.postgres.position import ServerPosition
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import open_connector
+from hakiri.extract.connectors.sql.snapshot import LATE, require_reached
 from hakiri.extract.errors import SourceBehind, SourceMoved
 from hakiri.model.span import PositionRange, WholeTable
 from hakiri.model.table import SourceTable, TableSchema
@@ -119,8 +119,8 @@ def test_what_a_server_does_not_tell_is_not_held_against_it() -> None:
     there = ServerPosition("7", 100)
     assert ServerPosition.parse(str(there)) == there
     assert ServerPosition.parse("") is None
-    require_reached(None, there, "orders")
-    require_reached(there, None, "orders")
-    require_reached(there, ServerPosition("7", 100), "orders")
+    require_reached("postgres", "orders", None, there)
+    require_reached("postgres", "orders", there, None)
+    require_reached("postgres", "orders", there, ServerPosition("7", 100))
     with pytest.raises(SourceBehind, match="surveyed at 0/65, and the server that answers now is at 0/64"):
-        require_reached(there, ServerPosition("7", 101), "orders")
+        require_reached("postgres", "orders", there, ServerPosition("7", 101))

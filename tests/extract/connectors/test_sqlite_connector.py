@@ -80,7 +80,7 @@ def test_a_declared_type_of_the_manifest_wins(tmp_path: Path) -> None:
 def test_text_that_is_not_unicode_is_quarantined_with_its_bytes(tmp_path: Path) -> None:
     connector = database(tmp_path, "CREATE TABLE t (x TEXT)", "INSERT INTO t VALUES (CAST(x'61ff' AS TEXT)), ('b')")
     schema = connector.describe(SourceTable("t"))
-    bad, good = connector.read(schema, WholeTable())
+    good, bad = connector.read(schema, WholeTable())
     assert good.column("x").to_pylist() == ["b"]
     (row,) = bad.to_pylist()
     assert row.pop("key") is None

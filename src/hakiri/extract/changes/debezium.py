@@ -16,7 +16,7 @@ from pyarrow import types
 
 from hakiri.extract.changes.messages import ENVELOPE, PAYLOAD, Column, Messages, Side, is_about_no_row
 from hakiri.extract.changes.normalize import UNAVAILABLE, Normalized, Unfit, words
-from hakiri.extract.connectors.files.infer import settled, widened
+from hakiri.extract.connectors.infer import settled, widened
 from hakiri.extract.errors import ChangesUnfit
 from hakiri.model.columns.change import Op
 from hakiri.model.columns.names import is_reserved

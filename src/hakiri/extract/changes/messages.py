@@ -24,8 +24,8 @@ from hakiri.extract.changes.connect import (
     converter,
 )
 from hakiri.extract.changes.placeholder import is_placeholder, placeholders
-from hakiri.extract.connectors.files.infer import type_of_values
 from hakiri.extract.connectors.fit_values import fit_array, fit_values
+from hakiri.extract.connectors.infer import type_of_values
 
 SCHEMA = "schema"
 PAYLOAD = "payload"

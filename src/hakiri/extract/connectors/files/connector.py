@@ -14,7 +14,6 @@ from hakiri.errors import Place, SourceError
 from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named, has_numbers
 from hakiri.extract.connectors.files import FilesConfig, Format
 from hakiri.extract.connectors.files.file_version import Front
-from hakiri.extract.connectors.files.infer import settled, widened
 from hakiri.extract.connectors.files.parquet import open_parquet
 from hakiri.extract.connectors.files.rows import (
     Wanted,
@@ -27,6 +26,7 @@ from hakiri.extract.connectors.files.rows import (
 )
 from hakiri.extract.connectors.files.spelling import without_respelled
 from hakiri.extract.connectors.files.store import MEND, NAME, Found, Store, classified
+from hakiri.extract.connectors.infer import settled, widened
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.errors import BadValue, RequestWrong

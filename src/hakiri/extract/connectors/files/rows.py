@@ -12,13 +12,13 @@ import pyarrow as pa
 from hakiri.extract.connectors.files import FilesConfig
 from hakiri.extract.connectors.files.csv import CsvDialect, Record, blocks, parse, records
 from hakiri.extract.connectors.files.file_version import Front
-from hakiri.extract.connectors.files.infer import grown_by, settled, type_of_texts, type_of_values
 from hakiri.extract.connectors.files.jsonl import Entry, entries
 from hakiri.extract.connectors.files.lines import lines
 from hakiri.extract.connectors.files.parquet import batches, lakehouse_type, open_parquet
 from hakiri.extract.connectors.files.spelling import Spellings, can_be_told_apart
 from hakiri.extract.connectors.files.store import NAME
 from hakiri.extract.connectors.fit_values import Fitted, fit_array, fit_values, json_text
+from hakiri.extract.connectors.infer import grown_by, settled, type_of_texts, type_of_values
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, add_places, fault_batch, wants_places
 from hakiri.extract.errors import BadValue, NoColumnFound
 from hakiri.model.columns.names import is_reserved, two_spellings, why_unnameable

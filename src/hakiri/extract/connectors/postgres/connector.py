@@ -13,29 +13,27 @@ from hakiri.errors import SourceError
 from hakiri.extract.connectors.declared import check_columns
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.postgres import PostgresConfig
-from hakiri.extract.connectors.postgres.dialect import PostgresDialect
 from hakiri.extract.connectors.postgres.failures import NAME, SNAPSHOT_GONE, classified
-from hakiri.extract.connectors.postgres.relation import describe, find, is_indexed, relation_of
-from hakiri.extract.connectors.postgres.server_position import ServerPosition, require_reached
+from hakiri.extract.connectors.postgres.position import ServerPosition
+from hakiri.extract.connectors.postgres.relation import describe, find, is_indexed, open_table, relation_of
 from hakiri.extract.connectors.postgres.session import EXPORT, Reached, Session, address, opened
 from hakiri.extract.connectors.postgres.survey import survey
 from hakiri.extract.connectors.postgres.types import EXPRESSIONS, LISTS, REMARK, reading_of
 from hakiri.extract.connectors.postgres.values import converted
-from hakiri.extract.connectors.predicate import UnknownSpan, condition, floor_of, quoted
 from hakiri.extract.connectors.quarantine import note_batch
-from hakiri.extract.errors import RequestWrong, SourceBehind, SourceMoved
+from hakiri.extract.connectors.sql.dialect import quoted
+from hakiri.extract.connectors.sql.misfits import Origin
+from hakiri.extract.connectors.sql.predicate import floor_of
+from hakiri.extract.connectors.sql.snapshot import LATE, require_reached, require_readable_late
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Survey
-from hakiri.model.span import PositionRange, Span, WholeTable
+from hakiri.model.span import Span, WholeTable
 from hakiri.model.table import SourceTable, TableSchema
 
 SAFE_PARALLELISM = 4
 
 VERSION = "SELECT 'PostgreSQL ' || current_setting('server_version')"
 SEEN = "SELECT 1 FROM {relation} LIMIT 0"
-ROWS = "SELECT {selected} FROM {relation} WHERE {condition}"
-
-LATE = "the snapshot that its run had pinned is gone, or older than the survey: it was read as it is now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +70,15 @@ class PostgresConnector:
         with self._opened(schema.table, span, schema.standing) as session:
             if session.is_late:
                 yield note_batch(schema.name, LATE)
+            rows = open_table(session, schema).select(_selected(fields), span, floor_of(schema, since))
             ordinal = 1
-            for batch in session.stream(_select(session, schema, _selected(fields), span, since)):
-                yield from converted(batch, fields, schema.name, ordinal, schema.primary_key)
+            for batch in session.stream(*rows):
+                yield from converted(batch, fields, Origin(schema.name, ordinal, schema.primary_key))
                 ordinal += batch.num_rows
 
     def count(self, schema: TableSchema, span: Span, *, since: KeyValue | None = None) -> int:
         with self._opened(schema.table, span, schema.standing) as session:
-            counted: int = session.ask(_select(session, schema, "count(*)", span, since))[0][0]
-            return counted
+            return open_table(session, schema).count(span, floor_of(schema, since))
 
     def is_indexed(self, schema: TableSchema, column: str) -> bool | None:
         with self._opened(schema.table, WholeTable()) as session:
@@ -108,13 +106,16 @@ class PostgresConnector:
 
         def reached(session: Session) -> None:
             if surveyed:
-                require_reached(ServerPosition.of(session), surveyed, table.name)
+                require_reached(NAME, table.name, ServerPosition.of(session), surveyed)
 
         with ExitStack() as stack:
             try:
                 session = stack.enter_context(self._opened_at_pin(table, surveyed, reached))
             except SourceError as error:
-                self._require_readable_late(table, span, error)
+                if self.snapshot is None:
+                    raise
+                is_gone = getattr(error.__cause__, "sqlstate", None) in SNAPSHOT_GONE
+                require_readable_late(NAME, table.name, span, error, is_gone=is_gone)
                 session = stack.enter_context(opened(self.config, table, reached=reached))
                 session.is_late = True
             yield session
@@ -122,17 +123,8 @@ class PostgresConnector:
     def _opened_at_pin(self, table: SourceTable, surveyed: ServerPosition | None, reached: Reached) -> Any:
         if self.snapshot is None:
             return opened(self.config, table, reached=reached)
-        require_reached(self.pinned, surveyed, table.name)
+        require_reached(NAME, table.name, self.pinned, surveyed)
         return opened(self.config, table, self.snapshot)
-
-    def _require_readable_late(self, table: SourceTable, span: Span, error: SourceError) -> None:
-        """Raise the error, unless the snapshot is gone or too old and the span can be read without it."""
-        is_gone = getattr(error.__cause__, "sqlstate", None) in SNAPSHOT_GONE
-        if self.snapshot is None or not (is_gone or isinstance(error, SourceBehind)):
-            raise error
-        if isinstance(span, PositionRange):
-            reason = "the snapshot its positions belong to is gone"
-            raise SourceMoved(connector=NAME, table=table.name, reason=reason) from error
 
 
 def _selected(fields: pa.Schema) -> str:
@@ -140,14 +132,3 @@ def _selected(fields: pa.Schema) -> str:
     columns = [EXPRESSIONS[reading_of(one)].format(column=quoted(one.name)) for one in fields]
     remarks = [REMARK.format(column=quoted(one.name)) for one in fields if reading_of(one) in LISTS]
     return ", ".join(f"{expression} AS c{index}" for index, expression in enumerate([*columns, *remarks]))
-
-
-def _select(session: Session, schema: TableSchema, selected: str, span: Span, since: KeyValue | None) -> str:
-    """Pass the values of a span to the server, and return the query for its rows."""
-    dialect = PostgresDialect(schema)
-    try:
-        where = condition(span, floor_of(schema, since), dialect)
-    except UnknownSpan as cause:
-        raise RequestWrong(connector=NAME, table=schema.name, reason=f"it has no {cause} to read") from cause
-    session.set(dialect.settings)
-    return ROWS.format(selected=selected, relation=relation_of(schema).sql, condition=where)

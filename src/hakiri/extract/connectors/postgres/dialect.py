@@ -1,4 +1,4 @@
-"""SQL conditions for PostgreSQL. Values are passed as settings of the transaction, never as SQL text."""
+"""The dialect of PostgreSQL. Values are passed as settings of the transaction, never as SQL text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from uuid import UUID
 
-from hakiri.extract.connectors.postgres.types import TEXTS, TYPE, below
-from hakiri.extract.connectors.predicate import quoted
+from hakiri.extract.connectors.postgres.types import TEXTS, TYPE, below, bounded
+from hakiri.extract.connectors.sql.dialect import quoted
 from hakiri.model.key import KeyValue
 from hakiri.model.table import TableSchema
 
+BOUND = "hakiri.v{number}"
+"""The setting with the value of this number, from 0."""
 VALUE = "current_setting('{setting}')::{type}"
 FROM_BLOCK = "ctid >= '({block:d},0)'::tid"
 BELOW_BLOCK = "ctid < '({block:d},0)'::tid"
@@ -21,10 +23,13 @@ BELOW_BLOCK = "ctid < '({block:d},0)'::tid"
 
 @dataclass(slots=True)
 class PostgresDialect:
-    """The syntax of PostgreSQL; collects the settings that contain the values."""
+    """The syntax of PostgreSQL for one statement; `values` are the values of its settings."""
 
     schema: TableSchema
-    settings: dict[str, str] = field(default_factory=dict)
+    values: list[str] = field(default_factory=list)
+
+    def quoted(self, name: str) -> str:
+        return quoted(name)
 
     def key(self, column: str) -> str:
         """Return the expression to compare by: a text cursor is compared bytewise, as in the landed table."""
@@ -32,9 +37,12 @@ class PostgresDialect:
         return f'{quoted(column)} COLLATE "C"' if is_text else quoted(column)
 
     def bind(self, column: str, value: KeyValue) -> str:
-        setting = f"hakiri.v{len(self.settings)}"
-        self.settings[setting] = to_text(value)
+        setting = BOUND.format(number=len(self.values))
+        self.values.append(to_text(value))
         return VALUE.format(setting=setting, type=self.type(column))
+
+    def bounded(self, column: str) -> str:
+        return bounded(quoted(column), self.schema.columns.field(column).type, self.name(column))
 
     def below(self, column: str) -> str:
         return below(quoted(column), self.schema.columns.field(column).type, self.name(column))
@@ -42,15 +50,24 @@ class PostgresDialect:
     def position(self, bound: int, *, at_least: bool) -> str:
         return (FROM_BLOCK if at_least else BELOW_BLOCK).format(block=bound)
 
+    def fetched(self, expression: str) -> str:
+        return f"{expression}::text"
+
+    def extremes(self, column: str) -> str:
+        # Servers before 18 have no min(uuid); texts of UUIDs have the same order.
+        is_uuid = self.type(column) == "pg_catalog.uuid"
+        key = f'{quoted(column)}::text COLLATE "C"' if is_uuid else self.key(column)
+        return f"min({key})::text, max({key})::text"
+
+    def value(self, column: str, found: str) -> KeyValue:
+        """Parse a value that the server wrote as text; keep the text if Python has no such type."""
+        with suppress(ValueError):
+            return _READ.get(self.name(column), str)(found)
+        return found
+
     def type(self, column: str) -> str:
         """Return the type that a value is cast to before it is compared with the column."""
         return str(self.schema.columns.field(column).metadata[TYPE].decode())
-
-    def value(self, column: str, text: str) -> KeyValue:
-        """Parse a value that the server wrote as text; keep the text if Python has no such type."""
-        with suppress(ValueError):
-            return _READ.get(self.name(column), str)(text)
-        return text
 
     def name(self, column: str) -> str:
         """Return the name of a system type; for any other, a text that is no type name."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
-from hakiri.extract.connectors.declared import arrow_type, check_named
+from hakiri.extract.connectors.declared import arrow_type
+from hakiri.extract.connectors.postgres.dialect import PostgresDialect
 from hakiri.extract.connectors.postgres.failures import NAME
 from hakiri.extract.connectors.postgres.session import Session
 from hakiri.extract.connectors.postgres.types import Mapped, Reading, ServerType, field, mapped, why_unordered
-from hakiri.extract.connectors.predicate import quoted
+from hakiri.extract.connectors.sql.dialect import quoted
+from hakiri.extract.connectors.sql.table import OpenTable, described, requested
 from hakiri.extract.errors import RequestWrong, TableMissing
 from hakiri.model.table import SourceTable, TableSchema
 from hakiri.spec.validation_errors import guess
@@ -87,21 +90,22 @@ def describe(session: Session, table: SourceTable) -> TableSchema:
     known = tuple(shape.names)
     if len(set(known)) < len(known):
         raise RequestWrong(connector=NAME, table=table.name, reason="two of its columns have one name")
-    check_named(NAME, table, known)
+    asked = requested(NAME, table, known)
     server = _server_types(session, relation, shape)
     not_null = {name for (name,) in session.ask(NOT_NULLS, [relation.oid])} if relation.oid else set()
     own_key = tuple(name for (name,) in session.ask(PRIMARY_KEY, [relation.oid])) if relation.oid else ()
-    asked = {column.name: column.type for column in table.columns} or dict.fromkeys(known)
     fields = [
         field(name, server[name], _asked(server[name], declared), is_not_null=name in not_null)
         for name, declared in asked.items()
     ]
     notes = {RELATION: relation.sql.encode(), OID: relation.oid.encode(), KIND: relation.kind.encode()}
-    key = table.primary_key or (own_key if set(own_key) <= set(asked) else ())
     schema = pa.schema(fields, metadata=notes)
-    cursor = table.cursor if table.cursor in asked else None
-    unordered = why_unordered(server[cursor], schema.field(cursor).type) if cursor else ""
-    return TableSchema(table, schema, key, own_key, unordered)
+    return described(
+        table,
+        schema,
+        own_key=own_key,
+        unordered=lambda cursor: why_unordered(server[cursor], schema.field(cursor).type),
+    )
 
 
 def is_indexed(session: Session, relation: Relation, column: str) -> bool | None:
@@ -116,6 +120,11 @@ def relation_of(schema: TableSchema) -> Relation:
     """Return the relation that was found when the table was described."""
     notes = schema.columns.metadata
     return Relation(notes[RELATION].decode(), notes[OID].decode(), notes[KIND].decode())
+
+
+def open_table(session: Session, schema: TableSchema) -> OpenTable:
+    """Return a described table, open in the session."""
+    return OpenTable(NAME, schema, relation_of(schema).sql, partial(PostgresDialect, schema), session.ask_bound)
 
 
 def _server_types(session: Session, relation: Relation, shape: pa.Schema) -> dict[str, ServerType]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
 from hakiri.extract.connectors.postgres import PostgresConfig
+from hakiri.extract.connectors.postgres.dialect import BOUND
 from hakiri.extract.connectors.postgres.failures import classified
 from hakiri.model.postgres import Dsn
 from hakiri.model.table import SourceTable
@@ -40,7 +41,7 @@ class Session:
             cursor.execute(sql)
 
     def ask(self, sql: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
-        """Run a query and return all its rows."""
+        """Run a query with parameters, `$1` and so on, and return all its rows."""
         with self._connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**{_USE_COPY: "false"})
             cursor.execute(sql, list(values) or None)
@@ -64,13 +65,22 @@ class Session:
         """End the transaction; the next statement begins another."""
         self._connection.rollback()
 
-    def stream(self, sql: str) -> Iterator[pa.RecordBatch]:
-        """Yield the result in batches, as the server sends it."""
+    def ask_bound(self, sql: str, values: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Run a query with the values of its dialect, and return all its rows."""
+        self._bind(values)
+        return self.ask(sql)
+
+    def stream(self, sql: str, values: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the result of a query with the values of its dialect in batches, as the server sends it."""
+        self._bind(values)
         with self._connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**{_BATCH_BYTES: str(self._batch_bytes)})
             cursor.execute(sql)
             with closing(cursor.fetch_record_batch()) as reader:
                 yield from reader
+
+    def _bind(self, values: Sequence[str]) -> None:
+        self.set({BOUND.format(number=number): value for number, value in enumerate(values)})
 
 
 Reached = Callable[[Session], None]

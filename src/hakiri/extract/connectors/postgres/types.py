@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP, sorts_otherwise
-from hakiri.model.cursor import EXACT_REAL
+from hakiri.extract.connectors.sql.limits import Limits, limits_of
 
 MAX_DIGITS = 38
 
@@ -132,31 +132,26 @@ def bounded(column: str, kind: pa.DataType, server: str) -> str:
     """
     if types.is_temporal(kind):
         return f"isfinite({column}) AND {column} >= {_FIRST_DAY} AND {column} < '10000-01-01'"
-    most = _most(kind, server)
-    return f"{column} BETWEEN {most[0]} AND {most[1]}" if most else "TRUE"
+    limits = _limits(kind, server)
+    return limits.within(column) if limits else "TRUE"
 
 
 def below(column: str, kind: pa.DataType, server: str) -> str:
     """Return the condition that a value is below all those that `bounded` accepts; empty if there are none."""
     if types.is_temporal(kind):
         return f"{column} < {_FIRST_DAY}"
-    most = _most(kind, server)
-    return f"{column} < {most[0]}" if most else ""
+    limits = _limits(kind, server)
+    return limits.below(column) if limits else ""
 
 
 _FIRST_DAY = "'0001-01-01'"
 
 
-def _most(kind: pa.DataType, server: str) -> tuple[str, str] | None:
-    """Return the least and the greatest valid cursor value; None if the server's type has no others."""
-    if types.is_floating(kind):
-        return f"{-EXACT_REAL}", f"{EXACT_REAL}"
-    if types.is_decimal(kind):
-        whole = "9" * (kind.precision - kind.scale) or "0"
-        return f"-{whole}.{'9' * kind.scale}", f"{whole}.{'9' * kind.scale}"
-    if types.is_integer(kind) and kind.bit_width < _BITS.get(server, sys.maxsize):
-        return f"{-(1 << kind.bit_width - 1)}", f"{(1 << kind.bit_width - 1) - 1}"
-    return None
+def _limits(kind: pa.DataType, server: str) -> Limits | None:
+    """Return the range of valid cursor values; None if the server's type has no others."""
+    if types.is_integer(kind) and kind.bit_width >= _BITS.get(server, sys.maxsize):
+        return None
+    return limits_of(kind)
 
 
 def why_unordered(server: ServerType, kind: pa.DataType) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from hakiri.extract.connectors.fit_values import fit_array, json_text
+from hakiri.extract.connectors.fit_values import fit_array
 from hakiri.extract.connectors.postgres.types import LISTS, Reading, reading_of
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch, key_text
+from hakiri.extract.connectors.sql.misfits import Origin, separate
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400 * 1_000_000
@@ -41,12 +43,10 @@ class Converted:
     misfits: dict[int, Found] = field(default_factory=dict)
 
 
-def converted(
-    batch: pa.RecordBatch, fields: pa.Schema, origin: str, ordinal: int, key: tuple[str, ...] = ()
-) -> Iterator[pa.RecordBatch]:
+def converted(batch: pa.RecordBatch, fields: pa.Schema, origin: Origin) -> Iterator[pa.RecordBatch]:
     """Yield a batch from the server in the described types, the rows that do not fit, and remarks.
 
-    After the described columns, the batch has the texts of arrays that are not simple lists. `key` is the primary key.
+    After the described columns, the batch has the texts of arrays that are not simple lists.
     """
     texts = iter(batch.columns[len(fields) :])
     columns = {}
@@ -56,52 +56,29 @@ def converted(
         columns[described.name] = (
             replace(column, remarks=_found_in_arrays(next(texts), column.array)) if reading in LISTS else column
         )
-    bad = {index for column in columns.values() for index in column.misfits}
     arrays = [column.array for column in columns.values()]
     rows = pa.RecordBatch.from_arrays(arrays, schema=pa.schema([(one.name, one.type) for one in fields]))
-    good = rows.filter(pa.array([index not in bad for index in range(len(rows))], pa.bool_())) if bad else rows
-    if good.num_rows:
-        yield good
-    if bad:
-        yield fault_batch(BatchKind.QUARANTINED, _quarantined(columns, rows, origin, ordinal, key))
-    if remarks := list(_remarks(columns, rows, origin, ordinal, key, bad)):
+
+    def row(index: int) -> dict[str, Any]:
+        unfit = {name: column.misfits[index][1] for name, column in columns.items() if index in column.misfits}
+        return {**rows.slice(index, 1).to_pylist()[0], **unfit}
+
+    misfits = {
+        name: {index: reason for index, (reason, _) in column.misfits.items()} for name, column in columns.items()
+    }
+    yield from separate(rows, misfits, origin, row)
+    bad = {index for column in columns.values() for index in column.misfits}
+    if remarks := list(_remarks(columns, rows, origin, bad)):
         yield fault_batch(BatchKind.REMARKS, remarks)
 
 
-def _remarks(
-    columns: dict[str, Converted],
-    rows: pa.RecordBatch,
-    origin: str,
-    ordinal: int,
-    key: tuple[str, ...],
-    bad: set[int],
-) -> Iterator[Fault]:
-    keys = rows.select([name for name in (key or columns) if name in columns])
+def _remarks(columns: dict[str, Converted], rows: pa.RecordBatch, origin: Origin, bad: set[int]) -> Iterator[Fault]:
+    keys = rows.select([name for name in (origin.key or columns) if name in columns])
     for name, column in columns.items():
         for index, (reason, raw) in column.remarks.items():
             if index not in bad:
-                key_json = key_text(keys.slice(index, 1).to_pylist()[0], key)
-                yield Fault(origin=origin, position=ordinal + index, reason=reason, column=name, raw=raw, key=key_json)
-
-
-def _quarantined(
-    columns: dict[str, Converted], rows: pa.RecordBatch, origin: str, ordinal: int, key: tuple[str, ...]
-) -> Iterator[Fault]:
-    found: dict[int, dict[str, Found]] = {}
-    for name, column in columns.items():
-        for index, what in column.misfits.items():
-            found.setdefault(index, {})[name] = what
-    for index, cells in sorted(found.items()):
-        whole = rows.slice(index, 1).to_pylist()[0] | {name: raw for name, (_, raw) in cells.items()}
-        name, (reason, _) = next(iter(cells.items()))
-        yield Fault(
-            origin=origin,
-            position=ordinal + index,
-            reason=reason,
-            column=name,
-            raw=json_text(whole),
-            key=key_text(whole, key),
-        )
+                key = key_text(keys.slice(index, 1).to_pylist()[0], origin.key)
+                yield origin.fault(index, name, reason, raw, key)
 
 
 def _column(found: pa.Array, kind: pa.DataType, reading: Reading) -> Converted:

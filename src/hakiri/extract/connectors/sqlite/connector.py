@@ -10,16 +10,17 @@ from typing import Any
 import pyarrow as pa
 
 from hakiri.errors import Place, SourceError
-from hakiri.extract.connectors.declared import arrow_type, check_columns, check_named, sorts_otherwise
-from hakiri.extract.connectors.fit_values import json_text
+from hakiri.extract.connectors.declared import arrow_type, check_columns, sorts_otherwise
 from hakiri.extract.connectors.port import Connector
-from hakiri.extract.connectors.predicate import UnknownSpan, condition, floor_of, quoted
-from hakiri.extract.connectors.quarantine import BatchKind, Fault, fault_batch, key_text
+from hakiri.extract.connectors.sql.dialect import quoted
+from hakiri.extract.connectors.sql.misfits import Origin, separate
+from hakiri.extract.connectors.sql.predicate import floor_of
+from hakiri.extract.connectors.sql.table import described, requested
 from hakiri.extract.connectors.sqlite import SqliteConfig
-from hakiri.extract.connectors.sqlite.database import NAME, classified, opened, relation
-from hakiri.extract.connectors.sqlite.survey import SqliteDialect, survey
+from hakiri.extract.connectors.sqlite.database import NAME, classified, open_table, opened, relation
+from hakiri.extract.connectors.sqlite.survey import survey
 from hakiri.extract.connectors.sqlite.types import declared_type, fit_column, storage_class, stored_type, why_unordered
-from hakiri.extract.errors import RequestWrong, TableMissing
+from hakiri.extract.errors import TableMissing
 from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.model.span import Span
@@ -34,7 +35,6 @@ COLUMNS = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 OR
 SEEN = "SELECT 1 FROM {table} LIMIT 0"
 SAMPLE = "SELECT {column} FROM {table} LIMIT {rows}"
 OTHER_STORAGE = "SELECT typeof({column}) FROM {table} WHERE typeof({column}) NOT IN ('null', ?) LIMIT 1"
-ROWS = "SELECT {selected} FROM {table} WHERE {condition}"
 # The first column of a primary key has an index, or is the rowid.
 INDEXED = """
     SELECT EXISTS (SELECT 1 FROM pragma_table_xinfo(:table) WHERE name = :column AND pk = 1) OR EXISTS (
@@ -67,19 +67,20 @@ class SqliteConnector:
     def describe(self, table: SourceTable) -> TableSchema:
         with self._opened(table) as connection:
             listed = _columns(connection, table)
-            known = tuple(name for name, _, _ in listed)
-            check_named(NAME, table, known)
-            types = {name: declared_type(declared) for name, declared, _ in listed}
-            asked = {column.name: column.type for column in table.columns} or dict.fromkeys(known)
+            declared = {name: kind for name, kind, _ in listed}
+            asked = requested(NAME, table, tuple(declared))
+            types = {name: declared_type(kind) for name, kind in declared.items()}
             fields = [
-                (name, arrow_type(declared) if declared else types[name] or _sampled(connection, table, name))
-                for name, declared in asked.items()
+                (name, arrow_type(kind) if kind else types[name] or _sampled(connection, table, name))
+                for name, kind in asked.items()
             ]
             schema = pa.schema(fields)
-            unordered = _why_unordered(connection, table, listed, schema)
-        own_key = tuple(name for name, _, place in sorted(listed, key=lambda column: column[2]) if place)
-        key = table.primary_key or (own_key if set(own_key) <= set(asked) else ())
-        return TableSchema(table, schema, key, own_key, unordered)
+            return described(
+                table,
+                schema,
+                own_key=tuple(name for name, _, place in sorted(listed, key=lambda column: column[2]) if place),
+                unordered=lambda cursor: _why_unordered(connection, table, declared[cursor], schema.field(cursor).type),
+            )
 
     def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
         with self._opened(schema.table) as connection:
@@ -92,16 +93,15 @@ class SqliteConnector:
         fields = schema.select(columns or schema.names)
         selected = ", ".join(map(quoted, fields.names))
         with self._opened(schema.table) as connection:
-            rows = _selected(connection, schema, selected, span, since)
+            rows = connection.execute(*open_table(connection, schema).select(selected, span, floor_of(schema, since)))
             ordinal = 1
             while taken := _take(rows, self.config.batch_rows):
-                yield from _batches(taken, fields, schema.name, ordinal, schema.primary_key)
+                yield from _batches(taken, fields, Origin(schema.name, ordinal, schema.primary_key))
                 ordinal += len(taken)
 
     def count(self, schema: TableSchema, span: Span, *, since: KeyValue | None = None) -> int:
         with self._opened(schema.table) as connection:
-            counted: int = _selected(connection, schema, "count(*)", span, since).fetchone()[0]
-            return counted
+            return open_table(connection, schema).count(span, floor_of(schema, since))
 
     def is_indexed(self, schema: TableSchema, column: str) -> bool | None:
         if schema.table.query is not None:
@@ -136,34 +136,15 @@ def _sampled(connection: sqlite3.Connection, table: SourceTable, column: str) ->
     return stored_type(value for (value,) in found)
 
 
-def _why_unordered(
-    connection: sqlite3.Connection, table: SourceTable, listed: list[tuple[str, str, int]], schema: pa.Schema
-) -> str:
+def _why_unordered(connection: sqlite3.Connection, table: SourceTable, declared: str, kind: pa.DataType) -> str:
     """Return why the cursor sorts differently than in the landed table, by its type or its stored values."""
-    if table.cursor is None or table.cursor not in schema.names:
-        return ""
-    declared = next(kind for name, kind, _ in listed if name == table.cursor)
-    kind = schema.field(table.cursor).type
     if reason := why_unordered(declared, kind):
         return reason
     if not (wanted := storage_class(declared, kind)):
         return ""
-    sql = OTHER_STORAGE.format(column=quoted(table.cursor), table=relation(table))
+    sql = OTHER_STORAGE.format(column=quoted(table.cursor or ""), table=relation(table))
     found = connection.execute(sql, [wanted]).fetchone()
     return sorts_otherwise(f"stored as {found[0]} in some rows", kind) if found else ""
-
-
-def _selected(
-    connection: sqlite3.Connection, schema: TableSchema, selected: str, span: Span, since: KeyValue | None
-) -> sqlite3.Cursor:
-    dialect = SqliteDialect.of(connection, schema)
-    try:
-        where = condition(span, floor_of(schema, since), dialect)
-    except UnknownSpan as cause:
-        reason = f"it has no {cause} to read"
-        raise RequestWrong(connector=NAME, table=schema.name, reason=reason) from cause
-    sql = ROWS.format(selected=selected, table=relation(schema.table), condition=where)
-    return connection.execute(sql, dialect.values)
 
 
 def _take(rows: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
@@ -176,29 +157,9 @@ def _take(rows: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
     return taken
 
 
-def _batches(
-    rows: Sequence[Any], fields: pa.Schema, origin: str, ordinal: int, key: tuple[str, ...]
-) -> Iterator[pa.RecordBatch]:
+def _batches(rows: Sequence[Any], fields: pa.Schema, origin: Origin) -> Iterator[pa.RecordBatch]:
     """Yield the rows that fit as one batch, and the others as a batch of quarantined rows."""
     fitted = [fit_column(values, field.type) for values, field in zip(zip(*rows, strict=True), fields, strict=True)]
-    faults: dict[int, Fault] = {}
-    for field, column in zip(fields, fitted, strict=True):
-        for index, reason in column.misfits.items():
-            row = dict(zip(fields.names, rows[index], strict=True))
-            faults.setdefault(
-                index,
-                Fault(
-                    origin=origin,
-                    position=ordinal + index,
-                    reason=reason,
-                    column=field.name,
-                    raw=json_text(row),
-                    key=key_text(row, key),
-                ),
-            )
     batch = pa.RecordBatch.from_arrays([column.array for column in fitted], schema=fields)
-    if faults:
-        yield fault_batch(BatchKind.QUARANTINED, (faults[index] for index in sorted(faults)))
-        batch = batch.filter(pa.array(index not in faults for index in range(len(rows))))
-    if batch.num_rows:
-        yield batch
+    misfits = dict(zip(fields.names, (column.misfits for column in fitted), strict=True))
+    yield from separate(batch, misfits, origin, lambda index: dict(zip(fields.names, rows[index], strict=True)))

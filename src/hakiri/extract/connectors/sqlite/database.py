@@ -1,17 +1,21 @@
-"""Opens SQLite files read-only, and translates their errors."""
+"""Opens SQLite files and their tables read-only, and translates their errors."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from hakiri.errors import Place, SourceError
-from hakiri.extract.connectors.predicate import quoted
+from hakiri.extract.connectors.sql.dialect import quoted
+from hakiri.extract.connectors.sql.table import OpenTable
+from hakiri.extract.connectors.sqlite.dialect import SqliteDialect
 from hakiri.extract.connectors.sqlite.types import INSTANTS
 from hakiri.extract.errors import (
     BadValue,
@@ -24,10 +28,12 @@ from hakiri.extract.errors import (
     TableMissing,
 )
 from hakiri.model.errors import BadConfig
-from hakiri.model.table import SourceTable
+from hakiri.model.table import SourceTable, TableSchema
 
 NAME = "sqlite"
 QUERY_VIEW = "hakiri_query"
+
+RELATION = "SELECT type, wr FROM pragma_table_list(?) WHERE schema <> 'temp'"
 
 _NO_COLUMN = re.compile(r"no such column: (?:.*\.)?(.+)")
 
@@ -66,6 +72,28 @@ def relation(table: SourceTable) -> str:
     if table.query is not None:
         return QUERY_VIEW
     return ".".join(quoted(part) for part in table.name.split("."))
+
+
+def open_table(connection: sqlite3.Connection, schema: TableSchema) -> OpenTable:
+    """Return a described table, open in the connection."""
+
+    def ask(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return connection.execute(sql, values).fetchall()
+
+    return OpenTable(
+        NAME, schema, relation(schema.table), partial(SqliteDialect, schema, rowid_of(connection, schema)), ask
+    )
+
+
+def rowid_of(connection: sqlite3.Connection, schema: TableSchema) -> str | None:
+    """Return a name of the table's rowid, if it has one."""
+    if schema.table.query is not None:
+        return None
+    found = connection.execute(RELATION, [schema.name.rpartition(".")[2]]).fetchone()
+    if found != ("table", 0):
+        return None
+    taken = {name.casefold() for name in schema.names}
+    return next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)
 
 
 def _require_file(path: str, table: SourceTable, place: Place | None) -> None:

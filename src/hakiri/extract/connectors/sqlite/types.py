@@ -17,6 +17,7 @@ from pyarrow import types
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, sorts_otherwise
 from hakiri.extract.connectors.exact_cast import is_number
 from hakiri.extract.connectors.fit_values import Fitted, fit_values
+from hakiri.extract.connectors.sql.limits import Limits, limits_of
 from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
 
@@ -113,24 +114,27 @@ INSTANTS = {
 
 def bounded(key: str, kind: pa.DataType) -> str:
     """Return the condition that a stored value is finite and fits its landing type: others move no cursor."""
-    if types.is_integer(kind):
-        return f"typeof({key}) = 'integer' AND {key} BETWEEN {_least(kind)} AND {-_least(kind) - 1}"
-    if is_number(kind):
-        return f"typeof({key}) IN ('integer', 'real') AND {key} > {_least(kind)} AND {key} < {-_least(kind)}"
+    if limits := _limits(kind):
+        classes = "= 'integer'" if types.is_integer(kind) else "IN ('integer', 'real')"
+        return f"typeof({key}) {classes} AND {limits.within(key)}"
     stored_as = "text" if types.is_string(kind) else "blob" if types.is_binary(kind) else "integer"
     return f"typeof({key}) = '{stored_as}'"
 
 
 def below(key: str, kind: pa.DataType) -> str:
     """Return the condition that a stored value is below all those that `bounded` accepts; empty if there are none."""
-    return f"{key} {'<' if types.is_integer(kind) else '<='} {_least(kind)}" if is_number(kind) else ""
+    limits = _limits(kind)
+    return limits.below(key) if limits else ""
 
 
-def _least(kind: pa.DataType) -> int:
-    """Return the least whole number of the type; for decimals and reals, an exclusive bound."""
+def _limits(kind: pa.DataType) -> Limits | None:
+    """Return the range of valid cursor values. SQLite stores decimals as reals, so theirs is an open range."""
     if types.is_decimal(kind):
-        return -int(10 ** (kind.precision - kind.scale))
-    return -(1 << kind.bit_width - 1) if types.is_integer(kind) else -EXACT_REAL
+        most = 10 ** (kind.precision - kind.scale)
+        return Limits(f"{-most}", f"{most}", is_open=True)
+    if types.is_floating(kind):
+        return Limits(f"{-EXACT_REAL}", f"{EXACT_REAL}", is_open=True)
+    return limits_of(kind)
 
 
 def has_text_affinity(declared: str) -> bool:

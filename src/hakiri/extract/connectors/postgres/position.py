@@ -1,4 +1,4 @@
-"""Records which server was surveyed and its log position, so that reads from another or a lagging one are refused."""
+"""The position of a PostgreSQL server: its database system and what it has replayed of the log."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Self
 
 from adbc_driver_postgresql import dbapi
 
-from hakiri.extract.connectors.postgres.failures import NAME
-from hakiri.extract.errors import SourceBehind, SourceMoved
-
 if TYPE_CHECKING:
     from hakiri.extract.connectors.postgres.session import Session
 
-STANDING = """
+POSITION = """
     SELECT system_identifier::text,
            (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END
             - '0/0'::pg_lsn)::int8
@@ -31,7 +28,7 @@ class ServerPosition:
     def of(cls, session: Session) -> Self | None:
         """Return the server's position; None if unknown. Ends the transaction; the next one is not older."""
         try:
-            system, lsn = session.ask(STANDING)[0]
+            system, lsn = session.ask(POSITION)[0]
         except dbapi.Error:
             session.end()
             return None
@@ -47,21 +44,10 @@ class ServerPosition:
     def __str__(self) -> str:
         return f"{self.system} {self.lsn}"
 
+    @property
+    def shown(self) -> str:
+        """The log position in the server's notation."""
+        return f"{self.lsn >> 32:X}/{self.lsn & 0xFFFFFFFF:X}"
 
-def require_reached(found: ServerPosition | None, surveyed: ServerPosition | None, table: str) -> None:
-    """Check that the server is at least at the surveyed position, if both positions are known.
-
-    Raises SourceMoved for another database system, and SourceBehind, which is retried, for a replica that lags.
-    """
-    if found is None or surveyed is None:
-        return
-    if found.system != surveyed.system:
-        reason = f"it was surveyed on the database system {surveyed.system}, and {found.system} answers now"
-        raise SourceMoved(connector=NAME, table=table, reason=reason)
-    if found.lsn < surveyed.lsn:
-        raise SourceBehind(connector=NAME, table=table, found=shown(found.lsn), surveyed=shown(surveyed.lsn))
-
-
-def shown(lsn: int) -> str:
-    """Format a log position like PostgreSQL."""
-    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
+    def is_before(self, other: Self) -> bool:
+        return self.lsn < other.lsn

@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import assert_never
 
+from hakiri.extract.connectors.sql.dialect import Dialect
 from hakiri.model.key import Key, KeyValue
 from hakiri.model.span import KeyRange, OneFile, PageToken, Partition, PositionRange, Span, WholeTable
 from hakiri.model.table import TableSchema
-
-
-class Dialect(Protocol):
-    """The syntax of a database for the parts of a condition."""
-
-    def key(self, column: str) -> str:
-        """Return the expression by which a column is compared."""
-        ...
-
-    def bind(self, column: str, value: KeyValue) -> str:
-        """Bind a value to be compared with the column, and return its placeholder."""
-        ...
-
-    def below(self, column: str) -> str:
-        """Return the condition for values below all valid cursor values; empty if there are none."""
-        ...
-
-    def position(self, bound: int, *, at_least: bool) -> str:
-        """Return the condition that a row's position is at or above the bound, or below it."""
-        ...
 
 
 class UnknownSpan(ValueError):
@@ -51,13 +32,8 @@ def floor_of(schema: TableSchema, since: KeyValue | None) -> Floor | None:
     return None if since is None or cursor is None else Floor(cursor, since)
 
 
-def quoted(name: str) -> str:
-    """Quote a name as a SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def condition(span: Span, floor: Floor | None, dialect: Dialect) -> str:
-    """Return the condition for the rows of the span at or above the floor."""
+    """Return the condition for the rows of the span at or above the floor. Raises UnknownSpan."""
     parts = [_span(span, dialect), _floor(floor, dialect) if floor else ""]
     return " AND ".join(f"({part})" for part in parts if part) or "TRUE"
 
