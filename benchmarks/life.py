@@ -5,11 +5,11 @@ uv run python benchmarks/life.py --seed 1 --kind "csv, upsert, key" --lap 3 [--l
 
 A history is a source (SQLite, PostgreSQL, a folder of JSON lines, CSV or Parquet files), a load mode, and so many
 rounds (`--length`) of events: what an application does to its rows, columns, keys and files, and what an operator does
-to the manifest (`tests/flow/life.py` has the list). Each round ends with an apply, two, or one that is cut off. All
-kinds of sources and modes take turns, in an order that the seed decides, until `--rounds` applies were made, or for
-`--minutes`. A history that fails is printed with the command that replays it, with `--shorten` also as the few steps
-that it fails by; the command then ends with 1. `--lap` replays that turn of each kind alone. Applies that are made to
-shorten a history do not count towards `--rounds`.
+to the manifest (`tests/flow/life.py` has the list). Each round ends with an apply, two, or one that is cut off. Load
+modes take turns, and in each of them all kinds of sources, in an order that the seed decides, until `--rounds` applies
+were made, or for `--minutes`; an eighth of the histories are change feeds. A history that fails is printed with the
+command that replays it, with `--shorten` also as the few steps that it fails by; the command then ends with 1. `--lap`
+replays that turn of each kind alone. Applies that are made to shorten a history do not count towards `--rounds`.
 """
 
 from __future__ import annotations
@@ -78,11 +78,28 @@ class Lives:
         return self.live(kind, fewer, counts=False)
 
 
+SHARES = {"append": 2, "upsert": 2}
+"""How many turns a load mode has for each one of the others: these have the most kinds."""
+
+
 def turns(wanted: Sequence[Kind], seed: int, lap: int | None) -> Iterator[tuple[int, Kind]]:
-    """All kinds in turn, again and again, each lap in another order; or one lap alone."""
-    for number in count() if lap is None else [lap]:
-        for kind in seeded(f"{seed} {number}").sample(wanted, len(wanted)):
-            yield number, kind
+    """Histories to live, each with its lap: the modes take turns, and so do the kinds of a mode; or one lap alone."""
+    if lap is not None:
+        yield from ((lap, kind) for kind in wanted)
+        return
+    modes = dict.fromkeys(kind.mode for kind in wanted)
+    waiting = {mode: laps([kind for kind in wanted if kind.mode == mode], f"{seed} {mode}") for mode in modes}
+    order = [mode for mode in modes for _ in range(SHARES.get(mode, 1))]
+    for number in count():
+        for mode in seeded(f"{seed} {number}").sample(order, len(order)):
+            yield next(waiting[mode])
+
+
+def laps(kinds: Sequence[Kind], seed: str) -> Iterator[tuple[int, Kind]]:
+    """All kinds, again and again, each lap in another order."""
+    for lap in count():
+        for kind in seeded(f"{seed} {lap}").sample(kinds, len(kinds)):
+            yield lap, kind
 
 
 def main() -> int:
@@ -114,6 +131,9 @@ def main() -> int:
                     print(f"  shortened: {lives.shorten(kind, steps)}", flush=True)
         for name, applies in sorted(lives.applies.items()):
             print(f"{name}: {lives.histories[name]} histories, {applies} applies")
+        for mode in dict.fromkeys(kind.mode for kind in wanted):
+            applies = sum(number for name, number in lives.applies.items() if name.endswith(f" {mode}"))
+            print(f"{mode}: {applies / max(1, lives.applies.total()):.0%} of the applies")
         total = f"{lives.histories.total()} histories, {lives.applies.total()} applies"
         print(f"{total}, {lives.failed} histories failed, {monotonic() - started:.0f} s")
     return 1 if lives.failed else 0

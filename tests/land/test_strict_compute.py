@@ -129,10 +129,11 @@ def test_columns_and_fields_of_records_come_and_become_wider(strict: Workshop) -
     assert found[2] == (None, [None, None], {"k": None}, None)
     assert found[3] == (new, [new, None], {"k": new}, "new")
     assert len(found) == 80
-    # Without a column, a row keeps what is stored in it, and a new row has nothing there.
-    strict.land(strict.chunk([row(3, None), row(80, None)], schema=schema(pa.int64()), cursor=None), **options)
+    # Without a column or a member, a row keeps what is stored in it, and a new row has nothing there.
+    fewer = [row(3, None), row(4, {"x": 5}), row(80, {"x": 6})]
+    strict.land(strict.chunk(fewer, schema=schema(pa.int64()), cursor=None), **options)
     kept = {one[0]: one[1:] for one in strict.spark_rows("id", "one", "y") if one[0] in (3, 4, 80)}
-    assert kept == {3: (None, "new"), 4: ({"x": 4, "y": "far"}, "far"), 80: (None, None)}
+    assert kept == {3: (None, "new"), 4: ({"x": 5, "y": "far"}, "far"), 80: ({"x": 6, "y": None}, None)}
 
 
 def test_what_others_do_between_a_look_and_the_write_is_not_undone(

@@ -11,7 +11,7 @@ from hakiri.land.errors import KeyMissing, NullKeys
 from hakiri.land.lander import Outcome, land
 from hakiri.model.staged import StagedChunk, Tally
 from hakiri.spec.load import LoadMode
-from land.staging import ORDERS, Workshop, order
+from land.staging import ORDERS, Row, Workshop, order
 
 BY_ID: dict[str, Any] = {"mode": LoadMode.UPSERT, "key": ("id",), "cursor": "seen"}
 
@@ -138,3 +138,40 @@ def test_columns_that_come_and_go(spark_workshop: Workshop) -> None:
         (3, None, 3, 3.5),
         (4, "d", 1, 4.5),
     ]
+
+
+def test_members_of_records_that_come_and_go(spark_workshop: Workshop) -> None:
+    def schema(**members: pa.DataType) -> pa.Schema:
+        return pa.schema([*ORDERS, pa.field("shop", pa.struct([pa.field(*one) for one in members.items()]))])
+
+    def row(key: int, seen: int, shop: dict[str, Any] | None) -> Row:
+        return {**order(key, seen=seen), "shop": shop}
+
+    whole = schema(city=pa.string(), at=pa.struct([("lat", pa.int64()), ("lon", pa.int64())]))
+    fewer = schema(at=pa.struct([("lat", pa.int64())]), kind=pa.string())
+    old = [row(key, 1, {"city": "a", "at": {"lat": 1, "lon": 2}}) for key in (1, 2, 3)]
+    spark_workshop.land(spark_workshop.chunk([*old, row(4, 1, None)], schema=whole), **BY_ID)
+    batch = [
+        row(1, 1, {"at": {"lat": 1}, "kind": None}),  # nothing of what was read has changed
+        row(2, 2, {"at": {"lat": 9}, "kind": "k"}),
+        row(3, 2, None),
+        *(row(key, 2, {"at": None, "kind": "k"}) for key in (4, 5)),
+    ]
+    landed = spark_workshop.land(spark_workshop.chunk(batch, schema=fewer), **BY_ID)
+    assert landed.tally == Tally(read=5, staged=4, deduplicated=1)
+    assert spark_workshop.land(spark_workshop.chunk(batch, schema=fewer), **BY_ID).outcome is Outcome.UNCHANGED
+    shops = dict(spark_workshop.rows("id", "shop"))
+    assert shops == {
+        1: {"city": "a", "at": {"lat": 1, "lon": 2}, "kind": None},
+        2: {"city": "a", "at": {"lat": 9, "lon": 2}, "kind": "k"},
+        3: None,
+        4: {"city": None, "at": None, "kind": "k"},
+        5: {"city": None, "at": None, "kind": "k"},
+    }
+    # In one landing, each row by the members that it was read with.
+    back = spark_workshop.chunk([row(1, 3, {"city": "b", "at": {"lat": 3, "lon": 4}})], schema=whole)
+    gone = spark_workshop.chunk([row(2, 3, {"at": {"lat": 8}, "kind": "m"})], schema=fewer)
+    spark_workshop.land(back, gone, **BY_ID)
+    shops = dict(spark_workshop.rows("id", "shop"))
+    assert shops[1] == {"city": "b", "at": {"lat": 3, "lon": 4}, "kind": None}
+    assert shops[2] == {"city": "a", "at": {"lat": 8, "lon": 2}, "kind": "m"}

@@ -174,7 +174,7 @@ class Ledger:
             reads=(CHUNKS,),
         )
 
-    def finish_landing(self, landing: Landing, *, version: int) -> Landing:
+    def finish_landing(self, landing: Landing, *, version: int | None) -> Landing:
         return self._end_landing(landing, replace(landing, status=LandingStatus.LANDED, version=version))
 
     def abandon_landing(self, landing: Landing, reason: str) -> Landing:

@@ -178,8 +178,11 @@ class Catalog(Protocol):
         """
         ...
 
-    def finish_landing(self, landing: Landing, *, version: int) -> Landing:
-        """Record the Delta version the landing became. A repeat changes nothing. Raises LandingLost."""
+    def finish_landing(self, landing: Landing, *, version: int | None) -> Landing:
+        """Record the Delta version the landing became; None if it brought nothing and there is no table yet.
+
+        A repeat changes nothing. Raises LandingLost.
+        """
         ...
 
     def abandon_landing(self, landing: Landing, reason: str) -> Landing:

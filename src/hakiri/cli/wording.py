@@ -61,7 +61,8 @@ def describe_event(event: Event) -> str:  # noqa: C901 one case for each kind
         case LandingReserved() as one:
             return f"{one.table}: landing {one.number} reserved, {count_of(one.chunks, 'chunk')}"
         case Landed() as one:
-            landing = f"{one.table}: landing {one.number} {one.outcome} as version {one.version}"
+            landing = f"{one.table}: landing {one.number} {one.outcome}"
+            landing += "" if one.version is None else f" as version {one.version}"
             unmarked = f" ({one.unmarked:,} without a watermark)" if one.unmarked else ""
             return f"{landing}, {count_of(one.rows, 'row')}{unmarked}{_not_staged(one)}{_took(one.seconds)}"
         case CursorMoved() as one:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hakiri.land.decide.prune import Bound
 from hakiri.land.decide.reconcile import Agreement
-from hakiri.land.decide.same_rows import Shape
+from hakiri.land.decide.same_rows import ColumnPath, Shape
 from hakiri.land.layout import BARE, Layout
 from hakiri.land.stamp import Stamp
 from hakiri.land.table_state import ExpectedLanding
@@ -179,8 +179,8 @@ class Part:
     schema: Struct
     """The landing's columns, those that become text in the types they were staged as."""
     files: tuple[StagedFile, ...]
-    given: frozenset[str] = frozenset()
-    """The columns that the rows were read with, as `Given` has them."""
+    given: frozenset[ColumnPath] = frozenset()
+    """The columns and members that the rows were read with, as `Given` has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,7 @@ class Landing:
     holder: str = ""
     fence: int = 0
     leased_until: datetime | None = None
-    version: int | None = None  # the Delta version it became
+    version: int | None = None  # the Delta version it became; None where it brought nothing and there was no table
     cursor: str = ""
     reason: str = ""
 

@@ -136,12 +136,12 @@ class LandingReserved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """A landing is in its table, as this version."""
+    """A landing is in its table, as this version; None where it brought nothing and there is no table yet."""
 
     kind: ClassVar[str] = "landed"
     table: str
     number: int
-    version: int
+    version: int | None = None
     outcome: str
     chunks: int
     rows: int

@@ -23,7 +23,7 @@ from hakiri.model.columns.renames import outdated
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.ledger import Landing, LandingStatus, LineageEdge, Snapshot
 from hakiri.model.source import CursorKind
-from hakiri.model.staged import Content, StagedChunk
+from hakiri.model.staged import Content, StagedChunk, Tally
 from hakiri.model.types import Struct
 from hakiri.plan.batch import exchanges, next_batch
 from hakiri.plan.overlap import overlapping
@@ -107,7 +107,8 @@ class TableLander:
             if isinstance(landed, HookError):
                 raise landed
             if landed is not None:
-                self._tell(landing, landed, monotonic() - started)
+                seconds = monotonic() - started
+                self._tell(landing, landed.outcome, landed.tally, landed.version, landed.unmarked, seconds)
                 done.append(TableLanding(self._key, self._name, landing.number, landed))
         return done
 
@@ -190,7 +191,7 @@ class TableLander:
         return cursor_after(self._terms.kind, self._catalog.chunks(self._key), landed, current.value if current else "")
 
     def _try(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed | HookError | None:
-        """Carry the landing out; None where chunks of it have to be read again first."""
+        """Carry the landing out; None where its chunks, or all files, have to be read again first."""
         try:
             return self._carry_out(landing, fresh)
         except HookError as refused:
@@ -205,14 +206,14 @@ class TableLander:
             self._release(landing, landing.chunks, nulls.message())
             return None
 
-    def _carry_out(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed:
+    def _carry_out(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed | None:
         services = self._context.services
         with self._catalog.one_look():
             states = self._states(landing.chunks)
             staged = self._staged_of(landing, states, fresh)
             request = self._request(landing, [states[key] for key in landing.chunks], staged)
-        if request.carried and self._has_hole(request, states.values()):
-            return self._leave_as_it_is(landing, request.carried, request, staged)
+        if self._has_hole(request, states.values()):
+            return self._leave_as_it_is(landing, request, staged)
         check_landing(request, services.spark)  # what stops the landing stops what comes before it, too
         aside = land_quarantine(request, services.spark, target=self._place.quarantine)
         if aside is not None:
@@ -233,14 +234,17 @@ class TableLander:
         is_exchange = self._terms.replaces_table and request.replaces_table
         return is_exchange and any(state.seal is not None and state.seal.is_replaced for state in states)
 
-    def _leave_as_it_is(
-        self, landing: Landing, last: ExpectedLanding, request: LandRequest, staged: tuple[StagedChunk, ...]
-    ) -> Landed:
-        """End the landing without a row: the next round reads all files again (G9)."""
+    def _leave_as_it_is(self, landing: Landing, request: LandRequest, staged: tuple[StagedChunk, ...]) -> Landed | None:
+        """End the landing without a row, because the next round reads all files again (G9); None without a table."""
         tally = request.tally
         left_out = replace(tally, staged=0, quarantined=0, filtered=tally.filtered + tally.staged + tally.quarantined)
+        if request.carried is None:
+            self._catalog.finish_landing(landing, version=None)
+            self._tell(landing, Outcome.UNCHANGED, left_out, version=None)
+            return None
         decided = last_schema_decision(self._catalog, self._key)
-        landed = Landed(Outcome.UNCHANGED, last.version, left_out, decided.columns if decided else Struct(()))
+        columns = decided.columns if decided else Struct(())
+        landed = Landed(Outcome.UNCHANGED, request.carried.version, left_out, columns)
         self._record(landing, landed, staged)
         return landed
 
@@ -401,21 +405,29 @@ class TableLander:
             return  # a later landing has moved it on
         self._context.journal.record(events.CursorMoved(table=self._key.table, landing=landing.number))
 
-    def _tell(self, landing: Landing, landed: Landed, seconds: float) -> None:
+    def _tell(
+        self,
+        landing: Landing,
+        outcome: Outcome,
+        tally: Tally,
+        version: int | None,
+        unmarked: int = 0,
+        seconds: float = 0.0,
+    ) -> None:
         self._context.journal.record(
             events.Landed(
                 table=self._key.table,
                 number=landing.number,
-                version=landed.version,
-                outcome=landed.outcome.value,
+                version=version,
+                outcome=outcome.value,
                 chunks=len(landing.chunks),
-                rows=landed.tally.staged,
-                deduplicated=landed.tally.deduplicated,
-                quarantined=landed.tally.quarantined,
-                filtered=landed.tally.filtered,
-                merged=landed.tally.merged,
-                added=landed.tally.added,
-                unmarked=landed.unmarked,
+                rows=tally.staged,
+                deduplicated=tally.deduplicated,
+                quarantined=tally.quarantined,
+                filtered=tally.filtered,
+                merged=tally.merged,
+                added=tally.added,
+                unmarked=unmarked,
                 seconds=round(seconds, 3),
             )
         )

@@ -33,5 +33,5 @@ def move_phase(context: RunContext, before: Phase, after: Phase) -> None:
 
 def _has_landed(landings: Sequence[Landing]) -> bool:
     """Whether the table has received something, and no landing is still open."""
-    statuses = {landing.status for landing in landings}
-    return LandingStatus.LANDED in statuses and LandingStatus.RESERVED not in statuses
+    has_version = any(one.status is LandingStatus.LANDED and one.version is not None for one in landings)
+    return has_version and all(one.status is not LandingStatus.RESERVED for one in landings)

@@ -384,7 +384,7 @@ def _wrong(
             return None if is_same else f"the catalog has another landing {known.number} than the table's log"
         case LandingStatus.LANDED if known.number in taken_back:
             return f"landing {known.number} was taken back by a RESTORE, and the catalog holds it for landed"
-        case LandingStatus.LANDED if known.version not in versions:
+        case LandingStatus.LANDED if known.version is not None and known.version not in versions:
             return f"the catalog knows of landing {known.number}, and the table's log does not"
         case LandingStatus.ABANDONED if told is not None:
             return f"the catalog gave up landing {known.number}, and the table's log has it"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hakiri.land.decide.adoptable import can_adopt
 from hakiri.land.decide.reconcile import Agreement, reconcile
-from hakiri.land.decide.same_rows import given_by
+from hakiri.land.decide.same_rows import ColumnPath, given_by
 from hakiri.land.errors import RowsUncounted
 from hakiri.land.layout import lacking, renamed_layout, require_fit, with_names
 from hakiri.land.modes import mode_of
@@ -134,7 +134,7 @@ def _require_still(request: LandRequest, stored: Struct | None, schema: Struct) 
 
 def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement, seen: Struct) -> tuple[Part, ...]:
     """The files by the types they are read in: Parquet gives a number as a wider number, and never as a text."""
-    alike: dict[tuple[Struct, frozenset[str]], list[StagedFile]] = {}
+    alike: dict[tuple[Struct, frozenset[ColumnPath]], list[StagedFile]] = {}
     for chunk, own in zip(request.chunks, staged, strict=True):
         fields = ((own.find(one.name) or one) if one.name in agreement.texts else one for one in seen.fields)
         old = {new: name for name, new in outdated(chunk.schema.names, request.renamed).items()}

@@ -8,13 +8,13 @@ for rows that are there already asks here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
 from hakiri.land.decide.fit_columns import fitted_column, fitted_value
-from hakiri.land.sql import column, literal
+from hakiri.land.sql import column, literal, text
 from hakiri.model.columns.renames import outdated
 from hakiri.model.staged import HASH_COLUMN, INGESTED_COLUMN, PROVENANCE
 from hakiri.model.types import Array, Field, Map, Simple, Struct, Type
@@ -30,6 +30,10 @@ _TO_JSON = (
     "TO_JSON(STRUCT({value}), MAP('timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
     "'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'))"
 )
+
+
+ColumnPath = tuple[str, ...]
+"""The name of a column, then those of the members down to one within its record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,36 +121,41 @@ def comparisons(
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Which of a landing's columns its staged rows were read with; rows of one part were read with the same ones."""
+    """Which of a landing's columns and members its staged rows were read with; rows of one part were read alike."""
 
-    parts: tuple[frozenset[str], ...]
+    parts: tuple[frozenset[ColumnPath], ...]
 
     @property
     def is_mixed(self) -> bool:
         return len(set(self.parts)) > 1
 
-    def condition(self, name: str) -> str:
-        """The condition that a staged row `s` was read with the column."""
-        having = [str(place) for place, names in enumerate(self.parts) if name.lower() in names]
+    def condition(self, *path: str) -> str:
+        """The condition that a staged row `s` was read with the column, or with the member of a record."""
+        wanted = tuple(name.lower() for name in path)
+        having = [str(place) for place, paths in enumerate(self.parts) if wanted in paths]
         if len(having) == len(self.parts):
             return "TRUE"
         return f"{column(PART_COLUMN, of='s')} IN ({', '.join(having)})" if having else "FALSE"
 
 
-def given_by(columns: Struct) -> frozenset[str]:
-    """The names of columns that rows were read with, as `Given` has them."""
-    return frozenset(name.lower() for name in columns.names)
+def given_by(columns: Struct) -> frozenset[ColumnPath]:
+    """The columns that rows were read with, and the members of records among them, as `Given` has them."""
+    return frozenset(_paths(columns))
+
+
+def merged_value(stored: Struct, wanted: Field, given: Given) -> str:
+    """The value of a column once the staged row `s` has taken the place of the stored row `t` with its key.
+
+    The stored value stays where `s` was not read with the column, and within a record where it was not read with a
+    member. Lists and maps are exchanged whole: their elements have no names to know them by.
+    """
+    return _merged(stored, wanted, given, (), of_staged="s", of_stored="t")
 
 
 def is_stored_alike(schema: Struct, stored: Struct, given: Given) -> str:
-    """The condition that a stored row `t` has every value that the staged row `s` with its key was read with."""
-    found = ((one, given.condition(one.name)) for one in schema.fields if one.name not in PROVENANCE)
-    alike = [
-        _alike(stored, one) if condition == "TRUE" else f"(NOT {condition} OR {_alike(stored, one)})"
-        for one, condition in found
-        if condition != "FALSE"
-    ]
-    return " AND ".join(alike) or "TRUE"
+    """The condition that a stored row `t` stays as it is if the staged row `s` with its key takes its place."""
+    compared = (one for one in schema.fields if one.name not in PROVENANCE and given.condition(one.name) != "FALSE")
+    return " AND ".join(_alike(stored, one, given) for one in compared) or "TRUE"
 
 
 def is_read_alike(stored: Struct, given: Given, staged: Iterable[Struct]) -> bool:
@@ -154,11 +163,38 @@ def is_read_alike(stored: Struct, given: Given, staged: Iterable[Struct]) -> boo
     return not given.is_mixed and all(Shape(_own(stored)).is_like(one) for one in staged)
 
 
-def _alike(stored: Struct, field: Field) -> str:
-    ours = column(field.name, of="s")
+def _paths(columns: Struct, within: ColumnPath = ()) -> Iterator[ColumnPath]:
+    for one in columns.fields:
+        path = (*within, one.name.lower())
+        yield path
+        if isinstance(one.type, Struct):
+            yield from _paths(one.type, path)
+
+
+def _merged(stored: Struct, wanted: Field, given: Given, within: ColumnPath, *, of_staged: str, of_stored: str) -> str:
+    own, value, path = stored.find(wanted.name), column(wanted.name, of=of_staged), (*within, wanted.name)
+    if own is None:
+        return value
+    kept, condition = fitted_column(stored, wanted, of=of_stored), given.condition(*path)
+    if condition == "FALSE":
+        return kept
+    if isinstance(own.type, Struct) and isinstance(wanted.type, Struct):
+        held = column(own.name, of=of_stored)
+        members = [
+            (one.name, _merged(own.type, one, given, path, of_staged=value, of_stored=held))
+            for one in wanted.type.fields
+        ]
+        if any(member != column(name, of=value) for name, member in members):
+            record = ", ".join(f"{text(name)}, {member}" for name, member in members)
+            value = f"IF({value} IS NULL, NULL, NAMED_STRUCT({record}))"
+    return value if condition == "TRUE" else f"IF({condition}, {value}, {kept})"
+
+
+def _alike(stored: Struct, field: Field, given: Given) -> str:
+    merged = merged_value(stored, field, given)
     if stored.find(field.name) is None:
-        return f"{ours} IS NULL"
-    return f"{_comparable(fitted_column(stored, field, of='t'), field.type)} <=> {_comparable(ours, field.type)}"
+        return f"{merged} IS NULL"
+    return f"{_comparable(fitted_column(stored, field, of='t'), field.type)} <=> {_comparable(merged, field.type)}"
 
 
 def _compared(

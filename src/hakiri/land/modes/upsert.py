@@ -4,16 +4,15 @@ Within a batch the latest cursor wins, then the row that was read last: of the l
 Against the table, a row with an older cursor changes nothing; one with the same cursor and other content was changed
 within the cursor's grain, and wins because its landing is later. So does a row whose value, or whose stored value, is
 none that a cursor can have (`land.query.watermark.mark`): it has no order, and is read again by every run. A row keeps
-its values in columns that its source no longer gives.
+its values in columns, and in members of records, that its source no longer gives.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from hakiri.land.decide.fit_columns import fitted_column
 from hakiri.land.decide.prune import REACH, bounds
-from hakiri.land.decide.same_rows import PART_COLUMN, Given, is_read_alike, is_stored_alike
+from hakiri.land.decide.same_rows import PART_COLUMN, Given, is_read_alike, is_stored_alike, merged_value
 from hakiri.land.modes.instead import instead
 from hakiri.land.modes.port import LandMode, Situation
 from hakiri.land.query.watermark import mark
@@ -108,16 +107,15 @@ def upsert(
     settled = _settled(schema, stored, cursor)
     if not is_read_alike(stored, given, staged):
         settled = f"{settled} OR ({is_stored_alike(schema, stored, given)})"
-    kept = _kept(schema, stored, given)
+    merged = {one.name: merged_value(stored, one, given) for one in schema.fields}
+    kept = {name: value for name, value in merged.items() if value != column(name, of="s")}
     merge = MERGE.format(
         table=table,
         match=match,
         reach=REACH,
         settled=settled,
         updates=", ".join(
-            f"{column(name)} = {kept.get(name) or column(name, of='s')}"
-            for name in schema.names
-            if given.condition(name) != "FALSE"
+            f"{column(name)} = {value}" for name, value in merged.items() if given.condition(name) != "FALSE"
         ),
         columns=listed(schema.names),
         values=listed(schema.names, of="s"),
@@ -133,15 +131,6 @@ def upsert(
         may_rest=True,
         leaves_out=True,
     )
-
-
-def _kept(schema: Struct, stored: Struct, given: Given) -> dict[str, str]:
-    """The values of columns that not every staged row was read with: those rows keep what is stored."""
-    lacked = [one for one in schema.fields if given.condition(one.name) != "TRUE" and stored.find(one.name)]
-    return {
-        one.name: f"IF({given.condition(one.name)}, {column(one.name, of='s')}, {fitted_column(stored, one, of='t')})"
-        for one in lacked
-    }
 
 
 def _settled(schema: Struct, stored: Struct, cursor: str | None) -> str:
