@@ -15,6 +15,7 @@ from hakiri import wiring
 from hakiri.errors import HakiriError, render
 from hakiri.model.chunk import TableKey
 from hakiri.model.timestamps import from_text
+from hakiri.model.types.text import shown_type
 from hakiri.results import (
     ApplyResult,
     ChunkResult,
@@ -132,7 +133,7 @@ class Project:
                 for one in table.chunks
             ),
             columns=tuple(
-                SourceColumn(facts.spec.id, table.spec.name, column.name, column.type)
+                SourceColumn(facts.spec.id, table.spec.name, column.name, shown_type(column.type))
                 for facts in planned.facts
                 for table in facts.tables
                 for column in table.columns

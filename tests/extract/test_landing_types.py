@@ -11,7 +11,7 @@ import pytest
 
 from hakiri.extract.errors import TypeUnlandable
 from hakiri.extract.landing_types import landing_type, to_landing
-from hakiri.model.delta_types import why_not
+from hakiri.model.types.arrow import why_not
 
 UTC_MICROS = pa.timestamp("us", tz="UTC")
 INSTANT = datetime(2026, 1, 5, 7, 30, 0, 250, tzinfo=UTC)

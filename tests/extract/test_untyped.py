@@ -12,6 +12,8 @@ from hakiri.extract.connectors.registry import open_connector
 from hakiri.extract.untyped import lacks_types, typed_by, without_untyped
 from hakiri.model.span import WholeTable
 from hakiri.model.table import Column, SourceTable, TableSchema
+from hakiri.model.types import DATE, DOUBLE, INTEGER, LONG, STRING, Array
+from hakiri.model.types.text import parse_type
 
 NAMED = (Column("id"), Column("n"))
 
@@ -32,13 +34,13 @@ def test_a_column_without_a_value_has_its_landed_type(tmp_path: Path) -> None:
     schema = files(tmp_path, a_jsonl='{"id": 1, "n": null}\n').describe(SourceTable("t"))
     assert lacks_types(schema)
     assert kinds(schema) == {"id": "int64", "n": "string"}
-    assert kinds(typed_by(schema, {"id": "string", "n": "double"}, may_add=True)) == {"id": "int64", "n": "double"}
+    assert kinds(typed_by(schema, {"id": STRING, "n": DOUBLE}, may_add=True)) == {"id": "int64", "n": "double"}
 
 
 def test_a_member_without_a_value_has_its_landed_type(tmp_path: Path) -> None:
     text = '{"id": 1, "at": {"zip": null, "town": "x"}, "tags": []}\n'
     schema = files(tmp_path, a_jsonl=text).describe(SourceTable("t"))
-    known = {"at": "struct<zip:bigint,street:string>", "tags": "array<int>"}
+    known = {"at": parse_type("struct<zip:bigint,street:string>"), "tags": Array(INTEGER)}
     found = typed_by(schema, known, may_add=True).columns
     assert found.field("at").type == pa.struct([("zip", pa.int64()), ("town", pa.string())])
     assert found.field("tags").type.value_type == pa.int32()
@@ -47,7 +49,7 @@ def test_a_member_without_a_value_has_its_landed_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize("columns", [(), NAMED])
 def test_files_without_a_row_have_the_landed_columns(tmp_path: Path, columns: tuple[Column, ...]) -> None:
     schema = files(tmp_path, a_jsonl="").describe(SourceTable("t", columns=columns))
-    found = typed_by(schema, {"id": "bigint", "n": "date"}, may_add=True)
+    found = typed_by(schema, {"id": LONG, "n": DATE}, may_add=True)
     assert kinds(found) == {"id": "int64", "n": "date32[day]"}
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from hakiri.land.lander import Outcome, land
-from hakiri.model.delta_types import MAX_NESTING
 from hakiri.model.errors import SchemaIncompatible
 from hakiri.model.staged import CHUNK_COLUMN
+from hakiri.model.types.arrow import MAX_NESTING
 from hakiri.spec.load import LoadMode
 from land.staging import Workshop, named, ordered
 

@@ -11,7 +11,9 @@ from hakiri.land.decide.reconcile import Agreement, reconcile
 from hakiri.land.errors import ColumnsCollide, TypeUnsupported
 from hakiri.land.staged.types import table_type
 from hakiri.model.errors import SchemaIncompatible
-from hakiri.model.types import Struct, from_delta, sql_columns, sql_type, to_delta
+from hakiri.model.types import Struct
+from hakiri.model.types.delta import from_delta, to_delta
+from hakiri.model.types.text import sql_columns, sql_type
 
 
 def table(**columns: pa.DataType) -> Struct:

@@ -12,6 +12,7 @@ from hakiri.model.key import from_plain
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Piece, RateBudget, Survey
 from hakiri.model.span import from_json
+from hakiri.model.types.text import parse_type
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts
 from hakiri.plan.reading import Reading, to_json
 from hakiri.spec.pipeline import PipelineSpec
@@ -61,7 +62,7 @@ def _table(spec: PipelineSpec, place: int, plain: dict[str, Any]) -> TableFacts:
 
 
 def _columns(plain: dict[str, str]) -> tuple[ColumnFact, ...]:
-    return tuple(ColumnFact(name, kind) for name, kind in plain.items())
+    return tuple(ColumnFact(name, parse_type(kind)) for name, kind in plain.items())
 
 
 def _chunk(table: TableKey, ordinal: int, plain: dict[str, Any]) -> tuple[Chunk, ChunkStatus, int]:

@@ -11,6 +11,7 @@ import pytest
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkStatus
 from hakiri.model.source import Piece, Survey
 from hakiri.model.span import OneFile
+from hakiri.model.types import LONG, STRING
 from hakiri.plan.caution import CautionKind
 from hakiri.plan.facts import ColumnFact
 from hakiri.plan.make import make_plan
@@ -19,8 +20,8 @@ from plan.world import facts_of, landed_keys, rows_of, spec_of, state_of, survey
 
 GUARANTEES = Path(__file__).parents[2] / "docs" / "guarantees.md"
 
-BEFORE = (ColumnFact("id", "bigint"), ColumnFact("cursor", "bigint"), ColumnFact("part", "string"))
-AFTER = (*BEFORE, ColumnFact("kind", "string"))
+BEFORE = (ColumnFact("id", LONG), ColumnFact("cursor", LONG), ColumnFact("part", STRING))
+AFTER = (*BEFORE, ColumnFact("kind", STRING))
 ROWS = survey_of(rows_of([1, 2]))
 
 

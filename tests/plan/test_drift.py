@@ -10,6 +10,7 @@ import pytest
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkStatus
 from hakiri.model.errors import RenameUnfit
 from hakiri.model.span import KeyRange, OneFile
+from hakiri.model.types.text import parse_type
 from hakiri.plan.caution import CautionKind
 from hakiri.plan.errors import TransformChanged, VersionsLanded
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TransformFact
@@ -21,7 +22,7 @@ from plan.world import facts_of, rows_of, spec_of, state_of, survey_of
 
 
 def columns(**types: str) -> tuple[ColumnFact, ...]:
-    return tuple(ColumnFact(name, kind) for name, kind in types.items())
+    return tuple(ColumnFact(name, parse_type(kind)) for name, kind in types.items())
 
 
 def changes(landed: Any, produced: Any, /, *, is_strict: bool = False, **table: Any) -> tuple[SchemaChange, ...]:

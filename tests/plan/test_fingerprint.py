@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hakiri.model.types import INTEGER
 from hakiri.plan.errors import PlanMoved, PlanUnreadable
 from hakiri.plan.facts import ColumnFact, PipelineFacts
 from hakiri.plan.fingerprint import check_unmoved, fingerprint, open_sealed, seal_plan
@@ -37,7 +38,7 @@ def test_the_same_facts_pass() -> None:
         ([with_table(cursor=stored(2))], ("cursor of `shop`.`orders`",)),
         ([with_table(cursor=None)], ("cursor of `shop`.`orders`",)),
         ([with_table(is_full_refresh=True)], ("full refresh of `shop`.`orders`",)),
-        ([with_table(columns=(ColumnFact("id", "int"),))], ("schema of `shop`.`orders`",)),
+        ([with_table(columns=(ColumnFact("id", INTEGER),))], ("schema of `shop`.`orders`",)),
         ([with_table(landed_columns=())], ("schema of `shop`.`orders`",)),
         ([with_table(survey=survey_of(rows_of([1, 2, 4])))], ("source bounds of `shop`.`orders`",)),
     ],

@@ -13,6 +13,7 @@ from hakiri.model.chunk import TableKey
 from hakiri.model.cursor import CursorColumn, StoredCursor, is_ahead, to_text
 from hakiri.model.ledger import Cursor
 from hakiri.model.source import BackfillHint, CursorKind, RateBudget
+from hakiri.model.types import LONG
 from hakiri.plan.errors import (
     CursorColumnChanged,
     CursorColumnMissing,
@@ -240,7 +241,7 @@ def test_more_parallelism_than_the_source_bears_is_said_and_done() -> None:
         ({}, {"primary_key": ()}, "no-key"),
         ({"incremental": None, "load": {"upsert_key": "part"}}, {"source_key": ("id",)}, "no-order"),
         ({"load": {"upsert_key": "part"}}, {"transform": TransformFact("f00d", False, keeps_cursor=False)}, "no-order"),
-        ({}, {"produced": (ColumnFact("id", "bigint"),)}, "no-order"),
+        ({}, {"produced": (ColumnFact("id", LONG),)}, "no-order"),
         ({"tables": [{"name": "orders", "primary_key": ["id"]}]}, {"source_key": ("part", "id")}, "other-key"),
         ({"load": {"mode": "upsert", "upsert_key": "id"}}, {"source_key": ("part",)}, "other-key"),
     ],

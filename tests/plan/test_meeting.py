@@ -20,6 +20,7 @@ from hakiri.model.ledger import LandingStatus, Pipeline
 from hakiri.model.source import CursorKind
 from hakiri.model.span import WholeTable, to_json
 from hakiri.model.table import SourceTable
+from hakiri.model.types.arrow import from_fields
 from hakiri.plan.facts import ColumnFact, PipelineFacts
 from hakiri.plan.make import make_plan
 from hakiri.plan.read_from import floor_of
@@ -30,7 +31,6 @@ from plan.world import facts_of, rows_of, spec_of, survey_of
 TABLE = TableKey("shop", "orders")
 SHOP = Path(__file__).parents[2] / "fixtures" / "shop" / "shop.sqlite"
 SOURCE = SourceTable("orders", cursor="updated_at")
-TYPES = {"int64": "bigint", "timestamp[us]": "timestamp_ntz", "timestamp[us, tz=UTC]": "timestamp"}
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def gather(catalog: SqliteCatalog, connector: SqliteConnector) -> PipelineFacts:
     facts = facts_of(
         spec_of(incremental="updated_at"),
         hint=connector.hint(),
-        columns=tuple(ColumnFact(one.name, TYPES.get(str(one.type), "string")) for one in schema.columns),
+        columns=tuple(ColumnFact(one.name, one.type) for one in from_fields(schema.columns).fields),
         primary_key=schema.primary_key,
         cursor=catalog.cursor(TABLE),
         known=catalog.chunks(TABLE),

@@ -17,6 +17,8 @@ from hakiri.model.key import Key, KeyValue
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
 from hakiri.model.span import KeyRange, Partition, Span, WholeTable, cut
+from hakiri.model.types import LONG, STRING
+from hakiri.model.types.text import parse_type
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts
 from hakiri.plan.reading import Reading, from_json
 from hakiri.spec.pipeline import PipelineSpec
@@ -104,7 +106,7 @@ def facts_of(
 ) -> PipelineFacts:
     """Facts about one pipeline with one table of an id, a cursor of this type and a partition."""
     spec = spec or spec_of()
-    columns = (ColumnFact("id", "bigint"), ColumnFact("cursor", kind), ColumnFact("part", "string"))
+    columns = (ColumnFact("id", LONG), ColumnFact("cursor", parse_type(kind)), ColumnFact("part", STRING))
     facts = TableFacts(
         **{"spec": spec.tables[0], "columns": columns, "produced": columns, "primary_key": ("id",), **table}
     )

@@ -24,14 +24,26 @@ number would be a guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.extract.errors import TypeUnlandable
-from hakiri.model.delta_types import MAX_NESTING, MAX_PRECISION, children, nesting, why_not
+from hakiri.model.types import (
+    BINARY,
+    DATE,
+    MAX_DIGITS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Array,
+    Field,
+    Map,
+    Struct,
+    Type,
+    decimal_for,
+)
+from hakiri.model.types.arrow import MAX_NESTING, children, from_arrow, nesting, to_arrow, why_not
 
 
 def to_landing(batch: pa.RecordBatch, *, table: str) -> pa.RecordBatch:
@@ -50,12 +62,7 @@ def landing_type(kind: pa.DataType) -> pa.DataType:
     """Return the type in which a column of this one lands. Raises ValueError with the reason if there is none."""
     if nesting(kind) > MAX_NESTING:
         raise ValueError(f"it is nested more than {MAX_NESTING} levels deep")
-    if why_not(kind) is None:
-        return kind
-    for is_kind, lands_as in _TABLE:
-        if is_kind(kind):
-            return lands_as(kind)
-    raise ValueError(why_not(kind))
+    return kind if why_not(kind) is None else to_arrow(_landed(kind))
 
 
 def _column(name: str, array: pa.Array, table: str) -> pa.Array:
@@ -74,69 +81,31 @@ def _column(name: str, array: pa.Array, table: str) -> pa.Array:
         raise TypeUnlandable(table=table, column=name, reason=str(cause)) from cause
 
 
-def _decimal(kind: pa.DataType) -> pa.DataType:
-    precision, scale = (kind.precision, kind.scale) if kind.scale >= 0 else (kind.precision - kind.scale, 0)
-    precision = max(precision, scale)
-    if precision > MAX_PRECISION:
-        raise ValueError(f"{kind} has more than {MAX_PRECISION} digits")
-    return pa.decimal128(precision, scale)
+def _landed(kind: pa.DataType) -> Type:
+    """Return what the table above says: what engines read from a file, and what a cast has to change before."""
+    if types.is_decimal(kind):
+        return _decimal(kind)
+    if types.is_timestamp(kind):
+        return TIMESTAMP if kind.tz else TIMESTAMP_NTZ
+    if types.is_date64(kind):
+        return DATE
+    if types.is_fixed_size_binary(kind):
+        return BINARY
+    if types.is_time(kind) or types.is_null(kind) or isinstance(kind, pa.JsonType):
+        return STRING
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _landed(kind.value_type)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return Array(_landed(kind.value_type))
+    if types.is_map(kind):
+        return Map(_landed(kind.key_type), _landed(kind.item_type))
+    if types.is_struct(kind) and kind.num_fields:
+        return Struct(tuple(Field(member.name, _landed(member.type)) for member in children(kind)))
+    return from_arrow(kind)
 
 
-def _timestamp(kind: pa.DataType) -> pa.DataType:
-    return pa.timestamp("us", tz="UTC" if kind.tz else None)
-
-
-def _list(kind: pa.DataType) -> pa.DataType:
-    return pa.list_(pa.field("element", landing_type(kind.value_type)))
-
-
-def _struct(kind: pa.DataType) -> pa.DataType:
-    if not kind.num_fields:
-        raise ValueError("a struct without members has nothing to hold")
-    return pa.struct([pa.field(member.name, landing_type(member.type)) for member in children(kind)])
-
-
-def _map(kind: pa.DataType) -> pa.DataType:
-    return pa.map_(landing_type(kind.key_type), landing_type(kind.item_type))
-
-
-def _values(kind: pa.DataType) -> pa.DataType:
-    return landing_type(kind.value_type)
-
-
-def _always(kind: pa.DataType) -> Callable[[pa.DataType], pa.DataType]:
-    return lambda _: kind
-
-
-def _is_json(kind: pa.DataType) -> bool:
-    return isinstance(kind, pa.JsonType)
-
-
-def _one_of(*kinds: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
-    return lambda kind: any(is_kind(kind) for is_kind in kinds)
-
-
-_is_other_binary = _one_of(types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view)
-_is_any_list = _one_of(types.is_list, types.is_large_list, types.is_fixed_size_list)
-
-_TABLE: list[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]]] = [
-    (types.is_uint8, _always(pa.int16())),
-    (types.is_uint16, _always(pa.int32())),
-    (types.is_uint32, _always(pa.int64())),
-    (types.is_uint64, _always(pa.decimal128(20, 0))),
-    (types.is_float16, _always(pa.float32())),
-    (types.is_decimal, _decimal),
-    (types.is_large_string, _always(pa.string())),
-    (types.is_string_view, _always(pa.string())),
-    (_is_other_binary, _always(pa.binary())),
-    (types.is_date64, _always(pa.date32())),
-    (types.is_timestamp, _timestamp),
-    (types.is_time, _always(pa.string())),
-    (types.is_null, _always(pa.string())),
-    (types.is_dictionary, _values),
-    (types.is_run_end_encoded, _values),
-    (_is_json, _always(pa.string())),
-    (_is_any_list, _list),
-    (types.is_struct, _struct),
-    (types.is_map, _map),
-]
+def _decimal(kind: pa.DataType) -> Type:
+    found = decimal_for(kind.precision, kind.scale)
+    if found is None:
+        raise ValueError(f"{kind} has more than {MAX_DIGITS} digits")
+    return found

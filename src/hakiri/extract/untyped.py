@@ -8,9 +8,10 @@ from dataclasses import replace
 import pyarrow as pa
 from pyarrow import types
 
-from hakiri.extract.connectors.declared import arrow_type
 from hakiri.model.table import TableSchema
-from hakiri.model.type_growth import filled
+from hakiri.model.types import Type
+from hakiri.model.types.arrow import to_arrow
+from hakiri.model.types.growth import filled
 
 
 def lacks_types(schema: TableSchema) -> bool:
@@ -18,20 +19,20 @@ def lacks_types(schema: TableSchema) -> bool:
     return schema.seen is not None and (not schema.names or any(_has_null(field.type) for field in schema.seen))
 
 
-def typed_by(schema: TableSchema, known: Mapping[str, str], *, may_add: bool) -> TableSchema:
-    """The schema with known types, in the spelling of manifests, where the source has no value to tell them by.
+def typed_by(schema: TableSchema, known: Mapping[str, Type], *, may_add: bool) -> TableSchema:
+    """The schema with known types where the source has no value to tell them by.
 
     With `may_add`, a source without a row has all known columns: it does not tell that one of them is gone.
     """
     seen = schema.columns if schema.seen is None else schema.seen
     fields = [
-        one.with_type(filled(one.type, seen.field(one.name).type, arrow_type(known[one.name])))
+        one.with_type(filled(one.type, seen.field(one.name).type, to_arrow(known[one.name])))
         if one.name in known
         else one
         for one in schema.columns
     ]
     if may_add and not fields:
-        fields = [pa.field(name, arrow_type(kind)) for name, kind in known.items()]
+        fields = [pa.field(name, to_arrow(kind)) for name, kind in known.items()]
     return replace(schema, columns=pa.schema(fields, metadata=schema.columns.metadata))
 
 

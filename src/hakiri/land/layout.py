@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hakiri.land.errors import LayoutUnfit
-from hakiri.model.types import Decimal, Simple, Struct
+from hakiri.model.types import BINARY, BOOLEAN, Decimal, Simple, Struct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def _misfits(declared: Layout, found: Layout | None, columns: Struct) -> Iterato
 
 
 # A partition's value is part of a path, and a cluster needs bounds.
-_UNFIT = {"partitioned": (Simple("binary"),), "clustered": (Simple("binary"), Simple("boolean"))}
+_UNFIT = {"partitioned": (BINARY,), "clustered": (BINARY, BOOLEAN)}
 
 
 def _listed(names: tuple[str, ...]) -> str:

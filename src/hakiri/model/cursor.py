@@ -14,7 +14,9 @@ from enum import Enum, auto
 from typing import Any
 from uuid import UUID
 
+from hakiri.model import types
 from hakiri.model.key import KeyValue, from_plain, to_plain
+from hakiri.model.types.text import parse_type
 
 EXACT_REAL = 1 << 53
 """From here on, doubles skip whole numbers, so distinct values may become equal: not usable as a cursor."""
@@ -34,9 +36,9 @@ class CursorType(Enum):
     OTHER = auto()
 
     @classmethod
-    def of(cls, column_type: str) -> CursorType:
-        """Return the kind for a column of this Spark SQL type."""
-        return _TYPES.get(column_type.partition("(")[0], cls.OTHER)
+    def of(cls, column_type: types.Type) -> CursorType:
+        """Return the kind for a column of this type."""
+        return cls.DECIMAL if isinstance(column_type, types.Decimal) else _TYPES.get(column_type, cls.OTHER)
 
     @property
     def is_time(self) -> bool:
@@ -69,15 +71,14 @@ def is_ahead(value: KeyValue | None, now: datetime) -> bool:
 
 
 _ANY_ZONE = timedelta(hours=14)
-_TYPES = {
-    "timestamp": CursorType.INSTANT,
-    "timestamp_ntz": CursorType.LOCAL_TIME,
-    "date": CursorType.DAY,
-    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), CursorType.WHOLE),
-    "decimal": CursorType.DECIMAL,
-    **dict.fromkeys(("float", "double"), CursorType.REAL),
-    "string": CursorType.TEXT,
-    "binary": CursorType.BYTES,
+_TYPES: dict[types.Type, CursorType] = {
+    types.TIMESTAMP: CursorType.INSTANT,
+    types.TIMESTAMP_NTZ: CursorType.LOCAL_TIME,
+    types.DATE: CursorType.DAY,
+    **dict.fromkeys((types.BYTE, types.SHORT, types.INTEGER, types.LONG), CursorType.WHOLE),
+    **dict.fromkeys((types.FLOAT, types.DOUBLE), CursorType.REAL),
+    types.STRING: CursorType.TEXT,
+    types.BINARY: CursorType.BYTES,
 }
 _PLAIN: dict[CursorType, tuple[type, ...]] = {
     CursorType.TEXT: (str, UUID),  # a UUID lands as text that sorts in the same order
@@ -87,10 +88,18 @@ _PLAIN: dict[CursorType, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class CursorColumn:
-    """The cursor column, with its Spark SQL type when it was read."""
+    """The cursor column, with the text of its type when it was read."""
 
     name: str
     type: str
+
+    @property
+    def kind(self) -> CursorType:
+        """The kind of its values; OTHER for a text that is no type."""
+        try:
+            return CursorType.of(parse_type(self.type))
+        except ValueError:
+            return CursorType.OTHER
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +111,10 @@ class StoredCursor:
     """None for page tokens, and for cursors stored by earlier releases."""
 
 
-def is_of_type(stored: StoredCursor, column_type: str) -> bool:
-    """Return whether reads can continue from the cursor in a column of this Spark SQL type, which sorts the same."""
+def is_of_type(stored: StoredCursor, column_type: types.Type) -> bool:
+    """Return whether reads can continue from the cursor in a column of this type, which sorts the same."""
     now = CursorType.of(column_type)
-    return now.holds(stored.value) and (stored.column is None or now.is_like(CursorType.of(stored.column.type)))
+    return now.holds(stored.value) and (stored.column is None or now.is_like(stored.column.kind))
 
 
 def is_beyond(one: StoredCursor, other: StoredCursor) -> bool:

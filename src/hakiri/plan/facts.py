@@ -9,6 +9,7 @@ from hakiri.model.chunk import ChunkKey, ChunkState
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Survey
+from hakiri.model.types import Type
 from hakiri.plan.modes import replaces_table
 from hakiri.spec.load import Load
 from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
@@ -16,10 +17,10 @@ from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
 
 @dataclass(frozen=True, slots=True)
 class ColumnFact:
-    """A column and its Spark SQL type, in the one spelling that `spec.column_type` gives it."""
+    """A column and its type."""
 
     name: str
-    type: str
+    type: Type
 
 
 NO_TRANSFORM = "none"
@@ -91,6 +92,10 @@ class TableFacts:
     """A look at the source from `floor.floor_of` on; None where nobody looked, because chunks are still open."""
     is_full_refresh: bool = False
     """Whether everything is to be read again, whatever the cursor says; true for one plan, not for the next."""
+
+    def type_of(self, column: str) -> Type:
+        """Return the type of a column that the source describes."""
+        return next(one.type for one in self.columns if one.name == column)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

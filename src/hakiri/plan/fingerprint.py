@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -12,6 +12,7 @@ from hakiri.errors import masked
 from hakiri.model import span as spans
 from hakiri.model.key import KeyValue, to_plain
 from hakiri.model.source import Survey
+from hakiri.model.types.text import shown_type
 from hakiri.plan.document import VERSION, to_document
 from hakiri.plan.errors import PlanMoved, PlanUnreadable
 from hakiri.plan.facts import PipelineFacts, TableFacts
@@ -119,7 +120,10 @@ def _parts(facts: PipelineFacts) -> Iterator[tuple[str, Any]]:
 
 def _schema(table: TableFacts) -> Any:
     columns = (table.columns, table.produced, table.landed_columns)
-    plain = [None if one is None else [asdict(column) for column in one] for one in columns]
+    plain = [
+        None if one is None else [{"name": column.name, "type": shown_type(column.type)} for column in one]
+        for one in columns
+    ]
     return [*plain, list(table.primary_key), list(table.landed_key), dict(table.accepted)]
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from hakiri.model.source import CursorKind, RateBudget
+from hakiri.model.types.text import shown_type
 from hakiri.plan.errors import NoWindowForCursor
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.read_from import cursor_column, type_of_cursor
@@ -75,8 +76,8 @@ def window_for(pipeline: PipelineFacts, table: TableFacts) -> timedelta | None:
     if pipeline.spec.backfill.window is None:
         return None
     column = cursor_column(pipeline, table) or ""
-    types = {one.name: one.type for one in table.columns}
-    raise NoWindowForCursor(pipeline=pipeline.spec.id, table=table.spec.name, column=column, type=types[column])
+    kind = shown_type(table.type_of(column))
+    raise NoWindowForCursor(pipeline=pipeline.spec.id, table=table.spec.name, column=column, type=kind)
 
 
 def _parallelism(pipeline: PipelineFacts) -> Setting[int]:

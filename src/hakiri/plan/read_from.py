@@ -9,6 +9,7 @@ from decimal import Decimal
 from hakiri.model.chunk import TableKey
 from hakiri.model.cursor import CursorColumn, CursorType, StoredCursor, is_of_type, shown
 from hakiri.model.key import KeyValue
+from hakiri.model.types.text import shown_type
 from hakiri.plan.errors import (
     CursorColumnChanged,
     CursorColumnMissing,
@@ -55,7 +56,7 @@ def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
         raise CursorColumnChanged(
             pipeline=pipeline.spec.id, table=table.spec.name, before=before.name, after=now.name, value=shown(value)
         )
-    if is_of_type(stored, now.type):
+    if is_of_type(stored, table.type_of(now.name)):
         return value
     was = before.type if before else f"a {type(value).__name__}"
     reason = f"({shown(value)}) is {was}, and `{now.name}` is {now.type} now"
@@ -81,13 +82,13 @@ def cursor_column(pipeline: PipelineFacts, table: TableFacts) -> str | None:
 def described_cursor(pipeline: PipelineFacts, table: TableFacts) -> CursorColumn | None:
     """The same column with the type that its source describes. Raises what `cursor_column` raises."""
     column = cursor_column(pipeline, table)
-    return None if column is None else CursorColumn(column, _type_of(table, column))
+    return None if column is None else CursorColumn(column, shown_type(table.type_of(column)))
 
 
 def type_of_cursor(pipeline: PipelineFacts, table: TableFacts) -> CursorType | None:
     """The line the cursor's values lie on; None without a cursor column."""
     column = cursor_column(pipeline, table)
-    return None if column is None else CursorType.of(_type_of(table, column))
+    return None if column is None else CursorType.of(table.type_of(column))
 
 
 def lag_of(pipeline: PipelineFacts, table: TableFacts) -> timedelta:
@@ -116,10 +117,10 @@ def _watermark(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     A text is not: its order at the source may be another than the table's, so all of it is read and judged there.
     """
     column = cursor_column(pipeline, table) or ""
-    kind = _type_of(table, column)
+    kind = table.type_of(column)
     line = CursorType.of(kind)
     if line in {CursorType.BYTES, CursorType.OTHER}:
-        reason = f"it is {kind}, which has no order that the source and the table share"
+        reason = f"it is {shown_type(kind)}, which has no order that the source and the table share"
         raise WatermarkUnfit(pipeline=pipeline.spec.id, table=table.spec.name, column=column, reason=reason)
     return None if line is CursorType.TEXT else table.watermark
 
@@ -158,12 +159,8 @@ def _unfit(pipeline: PipelineFacts, table: TableFacts, knob: str, meaning: str) 
         knob=knob,
         meaning=meaning,
         column=column,
-        type=_type_of(table, column),
+        type=shown_type(table.type_of(column)),
     )
-
-
-def _type_of(table: TableFacts, column: str) -> str:
-    return next(one.type for one in table.columns if one.name == column)
 
 
 _INSTANT_TO: dict[CursorType, Callable[[datetime], KeyValue]] = {

@@ -12,7 +12,9 @@ from hakiri.model.columns.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.columns.renames import doubled, outdated, present_name
 from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
 from hakiri.model.staged import PROVENANCE
-from hakiri.model.widening import opened, wider
+from hakiri.model.types import Array, Map, Struct, Type, parts
+from hakiri.model.types.text import shown_type
+from hakiri.model.types.widening import wider
 from hakiri.plan.batch import is_of_files
 from hakiri.plan.errors import KeyChanged, TransformChanged, VersionsLanded
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TableFacts
@@ -172,18 +174,18 @@ def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact])
     yield from _members(before, after, "")
 
 
-def _members(landed: Iterable[tuple[str, str]], produced: Iterable[tuple[str, str]], path: str) -> Iterator[Change]:
+def _members(landed: Iterable[tuple[str, Type]], produced: Iterable[tuple[str, Type]], path: str) -> Iterator[Change]:
     # Delta compares names without case.
     before = {name.casefold(): (path + name, kind) for name, kind in landed}
     after = {name.casefold(): (path + name, kind) for name, kind in produced}
     for name, (column, kind) in after.items():
         if name not in before:
-            yield ChangeKind.ADDED, column, None, kind
+            yield ChangeKind.ADDED, column, None, shown_type(kind)
         else:
             yield from _retyped(column, before[name][1], kind)
     for name, (column, kind) in before.items():
         if name not in after:
-            yield ChangeKind.DROPPED, column, kind, None
+            yield ChangeKind.DROPPED, column, shown_type(kind), None
 
 
 def _key(landed: tuple[str, ...], declared: tuple[str, ...]) -> Iterator[Change]:
@@ -198,11 +200,13 @@ def _merged(table: TableFacts) -> Iterator[Change]:
         yield ChangeKind.MERGED, "load.mode", table.landed_mode, table.load.mode.value
 
 
-def _retyped(column: str, before: str, after: str) -> Iterator[Change]:
-    old, new = opened(before), opened(after)
-    if old and new and old.kind == new.kind:
-        yield from _members(old.parts, new.parts, f"{column}.")
+def _retyped(column: str, before: Type, after: Type) -> Iterator[Change]:
+    if type(before) is type(after) and isinstance(before, Struct | Array | Map):
+        # Plans show the names of fields in lower case, as they show types.
+        old, new = ([(name.lower(), kind) for name, kind in parts(one)] for one in (before, after))
+        yield from _members(old, new, f"{column}.")
     elif before != after:
-        both = None if old or new else wider(before, after)
         kinds = {after: ChangeKind.WIDENED, before: ChangeKind.NARROWED}
-        yield kinds.get(both or "", ChangeKind.CHANGED), column, before, after
+        both = wider(before, after)
+        kind = kinds.get(both, ChangeKind.CHANGED) if both else ChangeKind.CHANGED
+        yield kind, column, shown_type(before), shown_type(after)

@@ -11,7 +11,7 @@ from hakiri.extract.changes.feed import Feed, described, feed_of
 from hakiri.extract.connectors.port import Connector, Indexing
 from hakiri.extract.landing_types import landing_schema
 from hakiri.extract.untyped import lacks_types, typed_by, without_untyped
-from hakiri.land.staged.types import column_types
+from hakiri.land.staged.types import table_type
 from hakiri.model.chunk import ChunkKey, ChunkState, TableKey
 from hakiri.model.clock import SystemClock
 from hakiri.model.columns.change import CHANGE
@@ -22,6 +22,7 @@ from hakiri.model.ledger import LandingStatus, Phase
 from hakiri.model.span import OneFile
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.table import TableSchema
+from hakiri.model.types import Struct
 from hakiri.plan.errors import WatermarkUnfit
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.modes import watermark_of
@@ -175,7 +176,7 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
     Raises TransformUnfit and ChangesUnfit.
     """
     landing = landing_schema(schema.columns, table=table.name)
-    columns = tuple(ColumnFact(*one) for one in column_types(landing, table=table.name))
+    columns = _columns(table_type(landing, table=table.name))
     feed = feed_of(spec, table)
     if feed is not None:
         return TableFacts(
@@ -196,7 +197,7 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
         )
     _require_kept(spec, table, reshape)
     bound = landing_schema(reshape.bind(landing), table=table.name)
-    produced = tuple(ColumnFact(*one) for one in column_types(bound, table=table.name))
+    produced = _columns(table_type(bound, table=table.name))
     return TableFacts(
         spec=table,
         columns=columns,
@@ -225,7 +226,11 @@ def _mirrored(feed: Feed, schema: TableSchema) -> tuple[ColumnFact, ...]:
     """The columns of the rows that a feed is about. Raises ChangesUnfit and ColumnReserved."""
     told = feed.taught(schema.columns)
     bound = landing_schema(told.bind(landing_schema(schema.columns, table=feed.table)), table=feed.table)
-    return tuple(ColumnFact(*one) for one in column_types(bound, table=feed.table) if one[0] not in CHANGE)
+    return tuple(one for one in _columns(table_type(bound, table=feed.table)) if one.name not in CHANGE)
+
+
+def _columns(table: Struct) -> tuple[ColumnFact, ...]:
+    return tuple(ColumnFact(one.name, one.type) for one in table.fields)
 
 
 def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:

@@ -22,6 +22,7 @@ from hakiri.model.errors import SchemaIncompatible
 from hakiri.model.ledger import LandingStatus
 from hakiri.model.timestamps import to_brief
 from hakiri.model.types import Struct
+from hakiri.model.types.text import shown_type
 from hakiri.plan.facts import TableFacts
 from hakiri.plan.modes import replaces_table
 from hakiri.plan.schema_changes import (
@@ -69,7 +70,7 @@ class Logged:
             "run": self.decision.run,
             "reason": self.decision.reason,
             "changes": list(self.changes),
-            "columns": {one.name: one.type for one in self.decision.facts},
+            "columns": {one.name: shown_type(one.type) for one in self.decision.facts},
             "key": list(self.decision.key),
             "accepted": dict(self.decision.accepted),
             "dropped": list(self.decision.dropped),
@@ -258,7 +259,7 @@ def _moved(before: SchemaDecision, after: SchemaDecision) -> Iterator[str]:
 
 def _come_and_gone(before: SchemaDecision, after: SchemaDecision) -> Iterator[str]:
     """Columns that the table keeps: those that its source has dropped, and those that it has again."""
-    types = {fact.name: fact.type for fact in after.facts}
+    types = {fact.name: shown_type(fact.type) for fact in after.facts}
     gone = [present_name(name, after.renamed) for name in before.dropped]
     for name in after.dropped:
         if name not in gone and name in types:

@@ -11,7 +11,8 @@ from typing import Any, Self
 from hakiri.catalog.port import Catalog
 from hakiri.land.decide.same_rows import Shape
 from hakiri.model.chunk import TableKey
-from hakiri.model.types import Struct, columns_of, from_delta, to_delta
+from hakiri.model.types import Struct
+from hakiri.model.types.delta import from_delta, to_delta
 from hakiri.plan.facts import ColumnFact
 
 _OPTIONAL = (
@@ -95,7 +96,7 @@ class SchemaDecision:
     @property
     def facts(self) -> tuple[ColumnFact, ...]:
         """The columns as plans know them."""
-        return tuple(ColumnFact(*one) for one in columns_of(self.columns))
+        return tuple(ColumnFact(one.name, one.type) for one in self.columns.fields)
 
 
 def _plain(shape: Shape) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from datetime import datetime
 from typing import Any
 
 from hakiri.model.chunk import ChunkKey
-from hakiri.model.delta_schema import from_delta, to_delta
 from hakiri.model.key import KeyValue, from_plain, to_plain
 from hakiri.model.ledger import Sidecar
 from hakiri.model.staged import Content, StagedChunk, StagedFile, Tally
+from hakiri.model.types.arrow import from_fields, to_schema
+from hakiri.model.types.delta import from_delta, to_delta
 from hakiri.stage.errors import StagedUnfit
 from hakiri.stage.layout import MANIFEST
 from hakiri.stage.port import Files
@@ -41,7 +42,7 @@ def to_json(staged: StagedChunk) -> str:
         "cursor_high": _bound_to_plain(staged.cursor_high),
         "content": staged.content and asdict(staged.content),
         "predicate": staged.predicate,
-        "schema": to_delta(staged.schema),
+        "schema": to_delta(from_fields(staged.schema)),
     }
     if staged.ingested_at is not None:  # so that manifests of earlier releases keep their fingerprint
         plain["ingested_at"] = staged.ingested_at.isoformat()
@@ -94,7 +95,7 @@ def _from_plain(plain: dict[str, Any]) -> StagedChunk:
         node=plain["node"],
         attempt=plain["attempt"],
         folder=plain["folder"],
-        schema=from_delta(plain["schema"]),
+        schema=to_schema(from_delta(plain["schema"])),
         files=tuple(StagedFile(**file) for file in plain["files"]),
         quarantine=tuple(StagedFile(**file) for file in plain["quarantine"]),
         tally=Tally(**plain["tally"]),

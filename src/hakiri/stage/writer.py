@@ -15,11 +15,10 @@ import pyarrow.parquet as pq
 from hakiri.errors import HakiriError
 from hakiri.model.columns.quarantine import QUARANTINED, set_aside
 from hakiri.model.crash_points import Boundary, passing
-from hakiri.model.delta_schema import normal
-from hakiri.model.delta_types import why_not
 from hakiri.model.errors import NotWritable
 from hakiri.model.staged import StagedFile
-from hakiri.model.type_growth import grown, has_grown
+from hakiri.model.types.arrow import normal, why_not
+from hakiri.model.types.growth import grown, has_grown
 from hakiri.stage.errors import AttemptTaken, ColumnUnholdable, SchemaDrifted
 from hakiri.stage.fingerprint import FingerprintedSink
 from hakiri.stage.layout import Attempt

@@ -20,6 +20,8 @@ import pyarrow as pa
 from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
+from hakiri.model.types import MAX_DIGITS, decimal_for
+from hakiri.model.types.arrow import to_arrow
 
 Convert = Callable[[Any], Any]
 """Converts to a value that `fit_values` reads; raises ValueError with the reason."""
@@ -52,7 +54,6 @@ _TIMES = {
 _ZONED = f"{_DEBEZIUM}.ZonedTimestamp"
 _DECIMAL = f"{_KAFKA}.Decimal"
 _ANY_SCALE = "io.debezium.data.VariableScaleDecimal"
-_MAX_DIGITS = 38
 _MAX_BYTES = 1_000
 _MAX_DEPTH = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -165,9 +166,9 @@ def _undescribed(kind: pa.DataType) -> Convert | None:
 
 
 def _decimal_kind(spec: ConnectType) -> pa.DataType:
-    scale, precision = spec.number("scale") or 0, spec.number("connect.decimal.precision") or _MAX_DIGITS
-    precision = max(precision, scale, 1) if scale >= 0 else precision - scale
-    return pa.decimal128(precision, max(scale, 0)) if 0 < precision <= _MAX_DIGITS else pa.string()
+    scale, precision = spec.number("scale") or 0, spec.number("connect.decimal.precision") or MAX_DIGITS
+    found = decimal_for(max(precision, 1), scale)
+    return to_arrow(found) if found else pa.string()
 
 
 def _each(convert: Convert | None) -> Convert | None:

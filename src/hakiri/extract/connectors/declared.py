@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hakiri.extract.errors import ColumnMissing
 from hakiri.model.table import Column, SourceTable
+from hakiri.model.types.arrow import to_arrow
+from hakiri.model.types.text import parse_type
 from hakiri.spec.feed import feed_load
-from hakiri.spec.fields.column_type import check_type
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 from hakiri.spec.validation_errors import guess
 
@@ -49,10 +48,7 @@ _NUMBER = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 def arrow_type(text: str) -> pa.DataType:
     """Return the Arrow type of a declared column type: `decimal(10,2)`, `array<struct<a:int>>`."""
-    found, rest = _read(check_type(text))
-    if rest:
-        raise ValueError(f"`{text}` goes on after a whole type")
-    return found
+    return to_arrow(parse_type(text))
 
 
 def check_named(connector: str, table: SourceTable, known: tuple[str, ...]) -> None:
@@ -68,55 +64,3 @@ def check_columns(connector: str, table: SourceTable, asked: list[str], known: t
             raise ColumnMissing(
                 connector=connector, table=table.name, column=name, known=known, guess=guess(name, known)
             )
-
-
-_SIMPLE = {
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": UTC_TIMESTAMP,
-    "timestamp_ntz": PLAIN_TIMESTAMP,
-}
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-
-
-def _read(text: str) -> tuple[pa.DataType, str]:
-    """Return the type at the start of a canonical text, and the rest of the text."""
-    if match := _DECIMAL.match(text):
-        return pa.decimal128(int(match[1]), int(match[2])), text[match.end() :]
-    word = _word(text)
-    rest = text[len(word) :]
-    match word:
-        case "array":
-            element, rest = _read(rest[1:])
-            return pa.list_(element), rest[1:]
-        case "map":
-            key, rest = _read(rest[1:])
-            value, rest = _read(rest[1:])
-            return pa.map_(key, value), rest[1:]
-        case "struct":
-            return _read_struct(rest)
-        case _:
-            return _SIMPLE[word], rest
-
-
-def _read_struct(text: str) -> tuple[pa.DataType, str]:
-    members = []
-    while text[0] != ">":
-        name = _word(text[1:])
-        kind, text = _read(text[len(name) + 2 :])
-        members.append((name, kind))
-    return pa.struct(members), text[1:]
-
-
-def _word(text: str) -> str:
-    found = _WORD.match(text)
-    return found[0] if found else ""

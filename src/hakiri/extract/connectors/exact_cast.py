@@ -16,11 +16,10 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from hakiri.model.cursor import EXACT_REAL
+from hakiri.model.types import MAX_DIGITS
 
 _WHOLE = {pa.float32(): 1 << 24, pa.float64(): EXACT_REAL}
 """Up to it, a float represents every whole number."""
-_DIGITS = 38
-"""The most digits of a decimal."""
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -143,7 +142,7 @@ def _short_numbers(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     While parsing, Arrow lets excess digits wrap around, and reads outside its memory for a long fraction or an
     exponent.
     """
-    is_long = pc.greater(pc.utf8_length(texts), _DIGITS - kind.scale)
+    is_long = pc.greater(pc.utf8_length(texts), MAX_DIGITS - kind.scale)
     suspects = _places(pc.or_(is_long, pc.match_substring(texts, "e", ignore_case=True)))
     if not suspects:
         return texts

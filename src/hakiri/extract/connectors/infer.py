@@ -13,8 +13,7 @@ from pyarrow import types
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
 from hakiri.extract.connectors.exact_cast import is_number
 from hakiri.extract.connectors.fit_values import fit_texts
-
-MAX_DIGITS = 38
+from hakiri.model.types import MAX_DIGITS
 
 # Only spellings that survive a round trip: `007` is a code, and `1` is a number, not true.
 _TEXTS: tuple[tuple[str, pa.DataType], ...] = (

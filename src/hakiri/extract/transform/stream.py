@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from hakiri.extract.transform.guest import MAX_ANSWER_BYTES, Excess, Failure
-from hakiri.model.delta_types import why_not
+from hakiri.model.types.arrow import why_not
 
 MAX_COLUMNS = 10_000
 # Slots in Arrow's flatbuffers: of a message, and of the record batch in it.

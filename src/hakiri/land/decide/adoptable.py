@@ -7,11 +7,12 @@ import re
 from hakiri.land.decide.reconcile import Agreement
 from hakiri.land.modes import mode_of
 from hakiri.land.recipe import LandRequest
-from hakiri.land.staged.types import is_stored_as_is, table_type
+from hakiri.land.staged.types import table_type
 from hakiri.land.table_state import DeltaState
 from hakiri.land.target import folder_of
 from hakiri.model.staged import StagedChunk, StagedFile
 from hakiri.model.types import Struct, needs_mapped_names
+from hakiri.model.types.arrow import why_not
 
 SMALL_BYTES = 8 * 1024 * 1024
 MANY_FILES = 8
@@ -69,7 +70,7 @@ def _is_append_only(state: DeltaState) -> bool:
 def _fits(chunk: StagedChunk, schema: Struct) -> bool:
     """Whether each column of the chunk is a column of the table, spelt and typed the same."""
     staged = table_type(chunk.schema, table=chunk.chunk.table)
-    return all(map(is_stored_as_is, chunk.schema.types)) and all(
+    return not any(map(why_not, chunk.schema.types)) and all(
         (found := schema.find(field.name)) is not None and (found.name, found.type) == (field.name, field.type)
         for field in staged.fields
     )

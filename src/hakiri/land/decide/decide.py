@@ -22,7 +22,8 @@ from hakiri.model.columns.change import KEPT_COLUMN
 from hakiri.model.columns.renames import doubled, outdated
 from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
 from hakiri.model.staged import StagedChunk, StagedFile
-from hakiri.model.types import Array, Decimal, Map, Simple, Struct, Type, columns_of, needs_mapped_names
+from hakiri.model.types import TIMESTAMP_NTZ, Struct, needs_mapped_names, within
+from hakiri.model.types.text import shown_type
 
 _KEEP_LOG = ("delta.logRetentionDuration", "interval 365 days")
 _NO_DELETION_VECTORS = ("delta.enableDeletionVectors", "false")
@@ -125,7 +126,7 @@ def _require_still(request: LandRequest, stored: Struct | None, schema: Struct) 
     stored, schema = (Struct(tuple(own for own in one.fields if own.name != KEPT_COLUMN)) for one in (stored, schema))
     if schema == stored:
         return
-    before, after = dict(columns_of(stored)), dict(columns_of(schema))
+    before, after = ({own.name: shown_type(own.type) for own in one.fields} for one in (stored, schema))
     changes = [f"~ {name} {before[name]} -> {kind}" for name, kind in after.items() if before.get(name, kind) != kind]
     changes += [f"+ {name} {kind}" for name, kind in after.items() if name not in before]
     table = request.landing.table
@@ -160,24 +161,10 @@ def _properties(request: LandRequest, agreement: Agreement, state: DeltaState | 
         return (_KEEP_LOG, *wanted, *([_NO_DELETION_VECTORS] if isinstance(request.target, PathTarget) else []))
     if "columnMapping" in state.features:
         wanted = []
-    if _has_ntz(agreement.schema) and "timestampNtz" not in state.features:
+    if TIMESTAMP_NTZ in within(agreement.schema) and "timestampNtz" not in state.features:
         wanted.append(_NTZ)
     # delta-rs cannot read a widened table either, so on a path the stored rows are rewritten instead.
     is_named = not isinstance(request.target, PathTarget)
     if agreement.widened and agreement.is_widening and is_named and "typeWidening" not in state.features:
         wanted.append(_WIDENING)
     return tuple(wanted)
-
-
-def _has_ntz(kind: Type) -> bool:
-    match kind:
-        case Simple():
-            return kind.name == "timestamp_ntz"
-        case Decimal():
-            return False
-        case Array():
-            return _has_ntz(kind.element)
-        case Map():
-            return _has_ntz(kind.key) or _has_ntz(kind.value)
-        case Struct():
-            return any(_has_ntz(field.type) for field in kind.fields)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hakiri.land.sql import column, text
-from hakiri.model.types import Array, Field, Map, Struct, Type, sql_type
+from hakiri.model.types import Array, Field, Map, Struct, Type
+from hakiri.model.types.text import sql_type
 
 
 def fitted_columns(stored: Struct, wanted: Struct, *, of: str) -> str:

@@ -12,8 +12,9 @@ from functools import reduce
 
 from hakiri.model.accepted_types import accepted_types
 from hakiri.model.errors import SchemaIncompatible
-from hakiri.model.types import Array, Decimal, Field, Map, Simple, Struct, Type, plain_type, sql_type
-from hakiri.model.widening import wider
+from hakiri.model.types import BINARY, STRING, Array, Decimal, Field, Map, Simple, Struct, Type
+from hakiri.model.types.text import shown_type
+from hakiri.model.types.widening import wider
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,11 @@ def reconcile(
     )
 
 
-_TEXT = Simple("string")
-
-
 def _texts(schema: Struct, sources: Sequence[Struct]) -> frozenset[str]:
     """No type is wider than text by itself, so what has become text was accepted."""
-    texts = [one.name for one in schema.fields if one.type == _TEXT]
+    texts = [one.name for one in schema.fields if one.type == STRING]
     return frozenset(
-        name for name in texts for source in sources if (own := source.find(name)) is not None and own.type != _TEXT
+        name for name in texts for source in sources if (own := source.find(name)) is not None and own.type != STRING
     )
 
 
@@ -94,17 +92,17 @@ class _Names:
 
     def accept(self, column: str, stored: Type, incoming: Type) -> Simple | None:
         """Text, where a person has accepted that the types differ, and text can hold the values of both."""
-        kinds = {sql_type(stored).lower(), sql_type(incoming).lower()}
-        is_plain = all(isinstance(one, Simple | Decimal) and one != Simple("binary") for one in (stored, incoming))
-        return _TEXT if is_plain and kinds.intersection(accepted_types(self.accepted.get(column.lower()))) else None
+        kinds = {shown_type(stored), shown_type(incoming)}
+        is_plain = all(isinstance(one, Simple | Decimal) and one != BINARY for one in (stored, incoming))
+        return STRING if is_plain and kinds.intersection(accepted_types(self.accepted.get(column.lower()))) else None
 
     def refuse(self, column: str, stored: Type, incoming: Type) -> SchemaIncompatible:
         return SchemaIncompatible(
             pipeline=self.pipeline,
             table=self.table,
             column=column,
-            stored=sql_type(stored).lower(),
-            incoming=sql_type(incoming).lower(),
+            stored=shown_type(stored),
+            incoming=shown_type(incoming),
         )
 
 
@@ -158,14 +156,7 @@ def _join(stored: Type, incoming: Type, names: _Names, path: str) -> Type:
             key = _join(stored.key, incoming.key, names, f"{path}.key")
             return Map(key, _join(stored.value, incoming.value, names, f"{path}.value"))
         case _:
-            wider = stored if stored == incoming else _wider(stored, incoming) or names.accept(path, stored, incoming)
-            if wider is None:
+            both = wider(stored, incoming) or names.accept(path, stored, incoming)
+            if both is None:
                 raise names.refuse(path, stored, incoming)
-            return wider
-
-
-def _wider(one: Type, other: Type) -> Type | None:
-    if not (isinstance(one, Simple | Decimal) and isinstance(other, Simple | Decimal)):
-        return None
-    both = wider(sql_type(one).lower(), sql_type(other).lower())
-    return plain_type(both) if both else None
+            return both

@@ -17,7 +17,7 @@ from hakiri.land.decide.fit_columns import fitted_column, fitted_value
 from hakiri.land.sql import column, literal, text
 from hakiri.model.columns.renames import outdated
 from hakiri.model.staged import HASH_COLUMN, INGESTED_COLUMN, PROVENANCE
-from hakiri.model.types import Array, Field, Map, Simple, Struct, Type
+from hakiri.model.types import STRING, Array, Field, Map, Struct, Type, within
 
 MOST_SHAPES = 20
 """How many shapes of a table are remembered; of more, the oldest become one, of the columns they share."""
@@ -25,7 +25,7 @@ MOST_SHAPES = 20
 PART_COLUMN = "hakiri_part"
 """The column of staged rows that tells which of a landing's `Given` they were read with."""
 
-_HASH = Field(HASH_COLUMN, Simple("string"))
+_HASH = Field(HASH_COLUMN, STRING)
 _TO_JSON = (
     "TO_JSON(STRUCT({value}), MAP('timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
     "'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'))"
@@ -255,19 +255,8 @@ def _is_in_all(field: Field, shapes: Sequence[Shape]) -> bool:
 
 def _comparable(value: str, kind: Type) -> str:
     """The value in a form that SQL compares and groups by: of maps it does neither."""
-    return _TO_JSON.format(value=value) if _has_map(kind) else value
-
-
-def _has_map(kind: Type) -> bool:
-    match kind:
-        case Map():
-            return True
-        case Array():
-            return _has_map(kind.element)
-        case Struct():
-            return any(_has_map(one.type) for one in kind.fields)
-        case _:
-            return False
+    has_map = any(isinstance(one, Map) for one in within(kind))
+    return _TO_JSON.format(value=value) if has_map else value
 
 
 def _own(columns: Struct) -> Struct:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from hakiri.land.errors import TableUnreadable
-from hakiri.model.types import Struct, from_delta
+from hakiri.model.types import Struct
+from hakiri.model.types.delta import from_schema_string
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def read_contents(name: str, path: str, app_id: str) -> TableContents | None:
     """What the table on this path holds; None where there is no table. Raises TableUnreadable."""
     try:
         table = DeltaTable(path)
-        schema = from_delta(json.loads(table.schema().to_json()))
+        schema = from_schema_string(table.schema().to_json())
         parts = tuple(table.metadata().partition_columns)
         return TableContents(table.transaction_version(app_id) or 0, frozenset(table.file_uris()), schema, parts)
     except TableNotFoundError:

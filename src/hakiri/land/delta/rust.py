@@ -22,7 +22,8 @@ from hakiri.model.durable import FULL, is_full
 from hakiri.model.errors import NotWritable
 from hakiri.model.ledger import Landing
 from hakiri.model.staged import Tally
-from hakiri.model.types import Struct, from_delta, to_delta
+from hakiri.model.types import Struct
+from hakiri.model.types.delta import from_schema_string, to_delta
 
 _MAX_REASON = 300
 
@@ -149,7 +150,7 @@ def _rows(handle: DeltaTable) -> int | None:
 
 
 def _schema(handle: DeltaTable) -> Struct:
-    return from_delta(json.loads(handle.schema().to_json()))
+    return from_schema_string(handle.schema().to_json())
 
 
 def _implied(properties: Mapping[str, str]) -> frozenset[str]:

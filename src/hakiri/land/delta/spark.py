@@ -24,7 +24,9 @@ from hakiri.land.target import PathTarget, Target, sql_name
 from hakiri.model.ledger import Landing
 from hakiri.model.schema_name import quote
 from hakiri.model.staged import Tally
-from hakiri.model.types import Field, Simple, Struct, from_delta, sql_columns, sql_type
+from hakiri.model.types import INTEGER, LONG, STRING, Field, Struct
+from hakiri.model.types.delta import from_delta
+from hakiri.model.types.text import sql_columns, sql_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
@@ -56,9 +58,9 @@ COUNT_VERSION = "SELECT COUNT(*) AS found FROM {table} VERSION AS OF {version}"
 COUNT_LANDING = "SELECT COUNT(*) AS found, COUNT_IF({unmarked}) AS unmarked FROM hakiri_rows"
 
 PLACES = (
-    Field(PART_COLUMN, Simple("integer")),
-    Field(FILE_COLUMN, Simple("string")),
-    Field(ROW_COLUMN, Simple("long")),
+    Field(PART_COLUMN, INTEGER),
+    Field(FILE_COLUMN, STRING),
+    Field(ROW_COLUMN, LONG),
 )
 """What tells where a staged row lies."""
 

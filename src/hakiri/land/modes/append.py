@@ -17,7 +17,8 @@ from hakiri.land.sql import column, listed, literal
 from hakiri.land.table_state import DeltaState
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import HASH_COLUMN, StagedChunk
-from hakiri.model.types import Struct, sql_type
+from hakiri.model.types import Struct
+from hakiri.model.types.text import sql_type
 
 ALL_OF = "SELECT * FROM {staged}"
 

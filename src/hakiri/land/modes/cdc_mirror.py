@@ -40,7 +40,8 @@ from hakiri.model.columns.change import (
     Op,
 )
 from hakiri.model.staged import CHUNK_COLUMN, HASH_COLUMN, INGESTED_COLUMN, RUN_COLUMN
-from hakiri.model.types import Array, Field, Simple, Struct, Type, sql_type
+from hakiri.model.types import BOOLEAN, STRING, Array, Field, Struct, Type
+from hakiri.model.types.text import sql_type
 
 TOMBSTONES = """
 SELECT {columns} FROM (
@@ -225,7 +226,7 @@ def tombstones(table: str, schema: Struct, stored: Struct | None, mirror: Mirror
 
 def of_staged(schema: Struct) -> Struct:
     """The columns of staged changes: those of the table, and what a change does and lacks."""
-    told: dict[str, Type] = {OP_COLUMN: Simple("string"), UNAVAILABLE_COLUMN: Array(Simple("string"))}
+    told: dict[str, Type] = {OP_COLUMN: STRING, UNAVAILABLE_COLUMN: Array(STRING)}
     added = (Field(name, kind) for name, kind in told.items() if schema.find(name) is None)
     return Struct((*schema.fields, *added))
 
@@ -239,11 +240,10 @@ def with_mirrored(staged: Struct, mirror: Mirror) -> Struct:
         lacking = dict.fromkeys(name for _, name in mirror.unavailable)
         rows = (*rows, Field(KEPT_COLUMN, Struct(tuple(Field(name, Struct(parts)) for name in lacking))))
     sequence: Type = parts[0].type if len(parts) == 1 else Struct(parts)
-    flag = Simple("boolean")
     if mirror.has_history:
-        added = (Field(VALID_FROM_COLUMN, sequence), Field(VALID_TO_COLUMN, sequence), Field(CURRENT_COLUMN, flag))
+        added = (Field(VALID_FROM_COLUMN, sequence), Field(VALID_TO_COLUMN, sequence), Field(CURRENT_COLUMN, BOOLEAN))
         return Struct((*rows, *added))
-    return Struct((*rows, Field(DELETED_COLUMN, flag))) if mirror.is_soft else Struct(rows)
+    return Struct((*rows, Field(DELETED_COLUMN, BOOLEAN))) if mirror.is_soft else Struct(rows)
 
 
 def of_tombstones(staged: Struct, mirror: Mirror) -> Struct:

@@ -6,7 +6,6 @@ can be a watermark, and all count as no value, as they do for a cursor.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,8 @@ from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
 from hakiri.model.staged import StagedFile
-from hakiri.model.types import Field, Struct, Type, from_delta, is_real
+from hakiri.model.types import Field, Struct, Type, is_real
+from hakiri.model.types.delta import from_schema_string
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,7 +96,7 @@ def _by_delta(name: str, target: Target, names: tuple[str, str | None]) -> KeyVa
     if isinstance(target, NamedTarget):
         raise TableUnreadable(table=name, reason="it is a table of a catalog")
     table = open_table(name, target.path)
-    field = _find(from_delta(json.loads(table.schema().to_json())), names)
+    field = _find(from_schema_string(table.schema().to_json()), names)
     builder = QueryBuilder().register("t", table)
     try:
         if field is None:
@@ -136,7 +136,7 @@ def _stored(session: SparkSession, target: Target) -> Struct | None:
     if isinstance(target, NamedTarget) and not session.catalog.tableExists(sql_name(target)):
         return None
     try:
-        return from_delta(json.loads(session.table(sql_name(target)).schema.json()))
+        return from_schema_string(session.table(sql_name(target)).schema.json())
     except Exception as error:
         if isinstance(target, PathTarget) and is_missing_table(error):
             return None

@@ -6,7 +6,6 @@ landing. Its own commit may be lost to a landing by Spark, which harms nobody, u
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ from hakiri.land.delta.rust import features_of
 from hakiri.land.errors import UpkeepFailed
 from hakiri.land.query.session import reason_of
 from hakiri.land.target import PathTarget
-from hakiri.model.types import Decimal, Simple, Struct, Type, from_delta
+from hakiri.model.types import BINARY, DOUBLE, FLOAT, Decimal, Simple, Struct, Type
+from hakiri.model.types.delta import from_schema_string
 
 TARGET_BYTES = 128 * 1024 * 1024
 
@@ -106,7 +106,7 @@ def _properties(table: DeltaTable) -> WriterProperties:
 
     A float's do not count NaN, which Spark holds to be the greatest of all; those of long decimals are rounded.
     """
-    schema = from_delta(json.loads(table.schema().to_json()))
+    schema = from_schema_string(table.schema().to_json())
     return WriterProperties(
         compression="ZSTD",
         default_column_properties=_NONE,
@@ -123,6 +123,6 @@ def _is_bounded(kind: Type) -> bool:
         case Decimal():
             return kind.precision <= _EXACT_DIGITS
         case Simple():
-            return kind.name not in ("float", "double", "binary")
+            return kind not in (FLOAT, DOUBLE, BINARY)
         case _:
             return False

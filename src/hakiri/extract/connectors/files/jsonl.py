@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from hakiri.extract.connectors.files.lines import Line
 from hakiri.model.columns.names import why_no_name
-from hakiri.model.delta_types import MAX_NESTING
+from hakiri.model.types.arrow import MAX_NESTING
 
 MAX_DEPTH = MAX_NESTING
 """The deepest nesting of objects and lists, including the line's own object."""

@@ -22,7 +22,7 @@ from hakiri.extract.connectors.infer import grown_by, settled, type_of_texts, ty
 from hakiri.extract.connectors.quarantine import BatchKind, Fault, add_places, fault_batch, wants_places
 from hakiri.extract.errors import BadValue, NoColumnFound
 from hakiri.model.columns.names import is_reserved, two_spellings, why_unnameable
-from hakiri.model.type_growth import grown
+from hakiri.model.types.growth import grown
 
 
 @dataclass(frozen=True, slots=True)

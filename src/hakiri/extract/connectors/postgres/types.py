@@ -11,8 +11,8 @@ from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP, sorts_otherwise
 from hakiri.extract.connectors.sql.limits import Limits, limits_of
-
-MAX_DIGITS = 38
+from hakiri.model.types import decimal_for
+from hakiri.model.types.arrow import to_arrow
 
 READING = b"hakiri.postgres.reading"
 TYPE = b"hakiri.postgres.type"
@@ -120,9 +120,8 @@ def decimal_type(typmod: int) -> pa.DataType | None:
         return None
     precision, scale = (typmod - 4) >> 16 & 0xFFFF, (typmod - 4) & 0x7FF
     scale = scale - 0x800 if scale >= 0x400 else scale
-    # numeric(2,-3) means thousands, numeric(3,5) small fractions; Delta has neither.
-    precision, scale = (precision - scale, 0) if scale < 0 else (max(precision, scale), scale)
-    return pa.decimal128(precision, scale) if precision <= MAX_DIGITS else None
+    found = decimal_for(precision, scale)
+    return to_arrow(found) if found else None
 
 
 def bounded(column: str, kind: pa.DataType, server: str) -> str:

@@ -20,8 +20,7 @@ from hakiri.extract.connectors.fit_values import Fitted, fit_values
 from hakiri.extract.connectors.sql.limits import Limits, limits_of
 from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
-
-MAX_DIGITS = 38
+from hakiri.model.types import MAX_DIGITS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DECIMAL = re.compile(r"(?:DECIMAL|NUMERIC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")

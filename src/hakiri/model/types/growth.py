@@ -1,4 +1,7 @@
-"""Extends nested types by new members, at any depth."""
+"""Extends nested Arrow types by new members, at any depth.
+
+Works on Arrow types, because those of a file may have parts without a type yet.
+"""
 
 from __future__ import annotations
 
