@@ -15,6 +15,7 @@ from hakiri.model.span import from_json
 from hakiri.model.types.text import parse_type
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts
 from hakiri.plan.reading import Reading, to_json
+from hakiri.plan.rounds import round_in_name
 from hakiri.spec.pipeline import PipelineSpec
 from plan.world import NOW, state_of
 
@@ -68,7 +69,8 @@ def _columns(plain: dict[str, str]) -> tuple[ColumnFact, ...]:
 def _chunk(table: TableKey, ordinal: int, plain: dict[str, Any]) -> tuple[Chunk, ChunkStatus, int]:
     key = ChunkKey(table.pipeline, table.table, plain["chunk"])
     predicate = to_json(Reading(from_json(json.dumps(plain["span"]))))
-    return Chunk(key, ordinal, predicate=predicate), ChunkStatus(plain["status"]), plain.get("rows", 0)
+    chunk = Chunk(key, ordinal, predicate=predicate, round=round_in_name(key.chunk))
+    return chunk, ChunkStatus(plain["status"]), plain.get("rows", 0)
 
 
 def _survey(plain: dict[str, Any]) -> Survey:

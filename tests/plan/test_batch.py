@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hakiri.model.chunk import GONE, Chunk, ChunkKey, ChunkState, ChunkStatus, Seal
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Gone, Seal
 from hakiri.model.source import Piece
 from hakiri.model.span import OneFile, WholeTable
 from hakiri.plan.batch import MOST_CHUNKS, exchanges, next_batch
@@ -19,7 +19,8 @@ from plan.world import landed_keys, state_of
 
 def chunk(round_number: int, place: int, reading: Reading | None = None, generation: int = 1) -> Chunk:
     key = ChunkKey("shop", "orders", chunk_name(round_number, place), generation)
-    return Chunk(key, place, predicate=to_json(reading or Reading(WholeTable())))
+    read = reading or Reading(WholeTable())
+    return Chunk(key, place, predicate=to_json(read), round=round_number, is_refresh=read.replaces)
 
 
 def file(round_number: int, place: int, path: str, version: str = "1") -> Chunk:
@@ -138,7 +139,7 @@ def test_the_landed_rows_of_files_that_are_to_be_read_again_are_told() -> None:
     changed, rewound = file(2, 1, "b.csv", "2"), replace(first, key=replace(first.key, generation=2))
     assert told([*known, state_of(changed)]) == ["0001-00002"]
     assert told([*known, *done(changed)]) == [], "it has been read already"
-    away = replace(state_of(rewound, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", GONE))
+    away = replace(state_of(rewound, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", gone=Gone.MISSING))
     assert told([*known, away], OneFile("a.csv", "1")) == ["0001-00001"], "it was away when it was to be read again"
     assert told([*known, state_of(rewound)]) == ["0001-00001"]
     anew = chunk(2, 1, Reading(OneFile("a.csv", "1"), replaces=True))
@@ -147,7 +148,7 @@ def test_the_landed_rows_of_files_that_are_to_be_read_again_are_told() -> None:
 
 def test_a_version_that_was_gone_or_empty_is_no_version_to_overlap_with() -> None:
     gone, new = file(1, 1, "a.csv"), file(2, 1, "a.csv", "2")
-    states = [replace(state_of(gone, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", GONE)), *done(new)]
+    states = [replace(state_of(gone, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", gone=Gone.MISSING)), *done(new)]
     assert overlapping([new], History.of(states, landed_keys([gone]))) == set()
 
 
@@ -155,7 +156,7 @@ def test_a_version_that_was_gone_or_empty_is_no_version_to_overlap_with() -> Non
 def test_a_file_that_a_rewind_found_gone_overlaps_with_what_it_brought_before(version: str) -> None:
     landed, new = file(1, 1, "a.csv"), file(2, 1, "a.csv", version)
     gone = replace(landed, key=replace(landed.key, generation=2))
-    states = [*done(landed), replace(state_of(gone, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", GONE)), *done(new)]
+    states = [*done(landed), replace(state_of(gone, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", gone=Gone.MISSING)), *done(new)]
     assert overlapping([new], History.of(states, landed_keys([landed, gone]))) == {new.key}
 
 

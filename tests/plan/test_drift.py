@@ -122,7 +122,8 @@ def test_another_key_is_taken_by_a_round_that_takes_the_place_of_all_rows(
 ) -> None:
     predicate = to_json(Reading(KeyRange(("id",)), replaces=replaces))
     first = ChunkKey("shop", "orders", "0002-00001")
-    chunk = Chunk(replace(first, generation=generation), ordinal=1, predicate=predicate)
+    key = replace(first, generation=generation)
+    chunk = Chunk(key, ordinal=1, predicate=predicate, round=2, is_refresh=replaces)
     landed = frozenset({first} if generation > 1 else ())  # then the round was rewound
     facts = {"landed_key": ("id",), "primary_key": ("id", "line"), "known": (state_of(chunk),), "landed": landed}
     (found,) = changes(columns(id="int"), columns(id="int"), **facts)

@@ -18,7 +18,7 @@ from hakiri.model.key import KeyValue
 from hakiri.model.span import OneFile, PageToken, Partition, Span, WholeTable, cut
 from hakiri.plan.reading import Reading, to_json, window_of
 from hakiri.plan.reread import chunks_to_reread
-from hakiri.plan.rounds import History, chunk_name, round_of
+from hakiri.plan.rounds import History, chunk_name, round_in_name
 from plan.world import UNTIMED, Row, chunk_rows, landed_keys, state_of
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,7 +27,14 @@ DAY = datetime(2026, 1, 1, tzinfo=UTC)
 def chunks_of(number: int, readings: Sequence[Reading]) -> list[Chunk]:
     keys = (ChunkKey("shop", "orders", chunk_name(number, place + 1)) for place in range(len(readings)))
     return [
-        Chunk(key, place, window_of(reading, "cursor"), to_json(reading))
+        Chunk(
+            key,
+            place,
+            window_of(reading, "cursor"),
+            to_json(reading),
+            round=number,
+            is_refresh=reading.replaces,
+        )
         for place, (key, reading) in enumerate(zip(keys, readings, strict=True))
     ]
 
@@ -38,7 +45,7 @@ def history_of(rounds: Sequence[Sequence[Reading]]) -> History:
 
 
 def rounds_taken(rounds: Sequence[Sequence[Reading]], window: Window) -> list[int]:
-    return sorted(round_of(key.chunk) for key in chunks_to_reread(history_of(rounds), window))
+    return sorted(round_in_name(key.chunk) for key in chunks_to_reread(history_of(rounds), window))
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ def test_what_any_round_since_the_last_refresh_reads_of_the_window_is_read_again
     refreshed = max((number for number, one in enumerate(rounds, 1) if one[-1]), default=0)
     rows = [Row(number, line.value(number), part) for number in range(32) for part in "abc"]
     within = {row for row in rows if kind == "text" or _lies_in(window, line.bound(row.id))}
-    standing = [state.chunk for state in history.chunks if round_of(state.chunk.key.chunk) >= refreshed]
+    standing = [state.chunk for state in history.chunks if state.chunk.round >= refreshed]
     taken = chunks_to_reread(history, window)
     assert {chunk.key for chunk in standing} >= taken
     read, reread = (

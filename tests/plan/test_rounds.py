@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakiri.model.chunk import GONE, REPLACED, Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Gone, TableKey
 from hakiri.model.cursor import CursorColumn, StoredCursor, to_text
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
@@ -20,7 +20,7 @@ from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
 from hakiri.plan.read_from import floor_of
 from hakiri.plan.reading import cursor_from_text, from_json
-from hakiri.plan.rounds import History, chunk_name, cursor_after, round_of
+from hakiri.plan.rounds import History, chunk_name, cursor_after, round_in_name
 from plan.world import (
     NOW,
     UNTIMED,
@@ -251,7 +251,7 @@ def test_an_unchanged_source_gives_the_overlap_and_nothing_else() -> None:
     assert since == moments[7]
     assert plan.pipelines[0].tables[0].is_overlap_only
     assert [len(chunk_rows(rows_of(moments), chunk)) for chunk in plan.new_chunks] == [3]
-    assert round_of(plan.new_chunks[0].key.chunk) == 2
+    assert plan.new_chunks[0].round == 2
 
 
 BEGUN = frozenset({ChunkKey("shop", "orders", chunk_name(1, 1))})
@@ -324,14 +324,14 @@ def test_all_files_are_read_where_a_table_that_was_added_to_is_to_be_exchanged()
         assert make_plan([facts_of(spec, survey=survey, landed_mode=landed, **table)]).has_work is has_work
 
 
-@pytest.mark.parametrize(("lacking", "read_again"), [(REPLACED, ["a"]), (GONE, [])])
+@pytest.mark.parametrize(("lacking", "read_again"), [(Gone.REPLACED, ["a"]), (Gone.MISSING, [])])
 def test_a_table_that_is_replaced_reads_all_files_again_after_a_round_in_which_one_was_another(
-    lacking: str, read_again: list[str]
+    lacking: Gone, read_again: list[str]
 ) -> None:
     """Such a round was left out, so that the table is not what it would have made; b is deleted in either case."""
     spec = spec_of(load={"mode": "truncate"}, incremental=None)
     a, b = make_plan([facts_of(spec, survey=files(("a", "1"), ("b", "1")))]).new_chunks
-    states = (state_of(a, ChunkStatus.DONE, rows=1), state_of(b, ChunkStatus.DONE, cursor=lacking))
+    states = (state_of(a, ChunkStatus.DONE, rows=1), state_of(b, ChunkStatus.DONE, gone=lacking))
     facts = facts_of(spec, known=states, landed=landed_keys([a, b]), survey=files(("a", "1")))
     spans = [from_json(chunk.predicate).span for chunk in make_plan([facts]).new_chunks]
     assert [span.path for span in spans if isinstance(span, OneFile)] == read_again
@@ -358,7 +358,7 @@ def test_files_are_not_cut_by_a_window() -> None:
 def test_a_full_refresh_begins_at_the_beginning_once_nothing_is_open() -> None:
     survey = survey_of(rows_of([1, 2]))
     fresh = make_plan([facts_of(survey=survey, cursor=stored(2), landed=BEGUN, is_full_refresh=True)]).new_chunks
-    assert [(round_of(chunk.key.chunk), from_json(chunk.predicate).since) for chunk in fresh] == [(2, None)]
+    assert [(chunk.round, from_json(chunk.predicate).since) for chunk in fresh] == [(2, None)]
     open_first = planned(survey=survey, known=(state_of(fresh[0]),), is_full_refresh=True).tables[0]
     assert (open_first.chunks, [one.kind for one in open_first.cautions][-1]) == ((), "refresh-waits")
 
@@ -366,12 +366,12 @@ def test_a_full_refresh_begins_at_the_beginning_once_nothing_is_open() -> None:
 def test_a_lost_catalog_goes_on_after_the_last_landed_round() -> None:
     landed = frozenset({ChunkKey("shop", "orders", chunk_name(7, 3))})
     chunks = one_round(survey_of(rows_of([1, 2])), landed=landed, cursor=stored(1))
-    assert [round_of(chunk.key.chunk) for chunk in chunks] == [8]
+    assert [chunk.round for chunk in chunks] == [8]
 
 
 def test_names_sort_as_they_are_dispatched_and_strangers_have_no_round() -> None:
     assert chunk_name(1, 2) < chunk_name(1, 10) < chunk_name(2, 1)
-    assert (round_of(chunk_name(12, 3)), round_of("chunk-1")) == (12, 0)
+    assert (round_in_name(chunk_name(12, 3)), round_in_name("chunk-1")) == (12, 0)
 
 
 def test_a_history_counts_each_chunk_by_its_latest_generation() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Seal, TableKey
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Gone, Seal, TableKey
 from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.key import Key, KeyValue
 from hakiri.model.ledger import Cursor, Phase
@@ -117,7 +117,14 @@ def stored(value: KeyValue, landing: int = 1) -> Cursor:
     return Cursor(TableKey("shop", "orders"), to_text(StoredCursor(value)), landing, NOW)
 
 
-def state_of(chunk: Chunk, status: ChunkStatus = ChunkStatus.PENDING, *, rows: int = 0, cursor: str = "") -> ChunkState:
+def state_of(
+    chunk: Chunk,
+    status: ChunkStatus = ChunkStatus.PENDING,
+    *,
+    rows: int = 0,
+    cursor: str = "",
+    gone: Gone | None = None,
+) -> ChunkState:
     is_done = status is ChunkStatus.DONE
     return ChunkState(
         chunk=chunk,
@@ -130,7 +137,7 @@ def state_of(chunk: Chunk, status: ChunkStatus = ChunkStatus.PENDING, *, rows: i
         not_before=None,
         error="",
         reason="",
-        seal=Seal("p", rows, rows * 10, "f", cursor) if is_done else None,
+        seal=Seal("p", rows, rows * 10, "f", cursor, gone) if is_done else None,
     )
 
 

@@ -16,7 +16,7 @@ from hakiri.extract.chunk import ChunkRead
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.extract.errors import FileChanged
-from hakiri.model.chunk import ChunkKey
+from hakiri.model.chunk import ChunkKey, Gone
 from hakiri.model.span import Span
 from hakiri.model.table import SourceTable, TableSchema
 from hakiri.run.extraction import Extraction
@@ -75,7 +75,7 @@ def test_a_file_that_is_written_anew_while_it_is_read_is_not_sealed_and_gone_for
         torn()
     assert not list((tmp_path / "table").rglob("_manifest.json"))
     again = replace(torn, connector=connector, attempt=replace(torn.attempt, number=2))()
-    assert (again.seal.is_gone, again.tally.read) == (True, 0)
+    assert (again.seal.gone, again.tally.read) == (Gone.REPLACED, 0)
 
 
 def test_a_file_that_grows_while_it_is_read_is_sealed_as_it_was_surveyed(tmp_path: Path) -> None:
@@ -86,4 +86,4 @@ def test_a_file_that_grows_while_it_is_read_is_sealed_as_it_was_surveyed(tmp_pat
             file.write("30000,half a li")
 
     staged = attempt(tmp_path, Meanwhile(connector, append), read)()
-    assert (staged.seal.is_gone, staged.tally.read, staged.tally.quarantined) == (False, 30_000, 0)
+    assert (staged.seal.gone, staged.tally.read, staged.tally.quarantined) == (None, 30_000, 0)

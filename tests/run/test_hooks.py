@@ -22,7 +22,7 @@ from hakiri.land.errors import HookFailed
 from hakiri.land.hooks.https import Poster
 from hakiri.model.chunk import TableKey
 from hakiri.model.crash_points import STOP_AT, Boundary
-from hakiri.model.ledger import LandingStatus
+from hakiri.model.ledger import HookMark, LandingStatus
 from hakiri.run.events import HookCalled, Landed
 from hakiri.spec.fields.address import HostRule
 from land.hooks.receiver import LOOPBACK, answer, receiving
@@ -161,7 +161,7 @@ def test_a_table_that_was_made_anew_is_told_of_like_any_other(hooked: Callable[.
     with shop.services() as parts:
         lost = [replace(one, number=one.number + 2, version=0) for one in parts.catalog.landings(TABLE)[:1]]
         parts.catalog.restore_landing(lost[0])
-        parts.catalog.advance_cursor(TableKey("shop", "orders/post_hook"), "3", landing=3)
+        parts.catalog.mark_hook(TABLE, HookMark("post_hook", 3, owed_from=3))
     assert shop.run_once() == []
     assert calls(book)[-1] == "3/post_hook[0]"
 

@@ -29,7 +29,7 @@ from hakiri.run.events import facts_of
 from hakiri.run.journal import read_journal
 from hakiri.run.services import Services
 from hakiri.run.stop import Stop
-from hakiri.run.views import LEDGER, ViewsResult, apply_views, gather_views, made_views
+from hakiri.run.views import ViewsResult, apply_views, gather_views, made_views
 from hakiri.settings import Settings
 from projects import MakeProject
 
@@ -296,16 +296,16 @@ def board(shop: Gallery) -> Board:
 def apply_and_die(shop: Gallery, note: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the power as the note of this number is about to be written."""
     left = [note]
-    real = SqliteCatalog.advance_cursor
+    real = SqliteCatalog.record_views
 
-    def advance(self: Any, table: TableKey, *args: Any, **kwargs: Any) -> Any:
-        left[0] -= table == LEDGER
+    def record(self: Any, *args: Any, **kwargs: Any) -> Any:
+        left[0] -= 1
         if left[0] == 0:
             raise PowerCut
-        return real(self, table, *args, **kwargs)
+        return real(self, *args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteCatalog, "advance_cursor", advance)
+        patch.setattr(SqliteCatalog, "record_views", record)
         with pytest.raises(PowerCut):
             shop.apply()
 
@@ -390,19 +390,11 @@ def test_of_two_runs_that_change_views_at_once_neither_undoes_the_others_note(
         made(self, view)
         monkeypatch.setattr(Board, "make", made)
         with shop.parts() as parts:
-            noted = parts.catalog.cursor(LEDGER)
-            assert noted
-            value = f"{noted.value[:-1]}, {_note(rival)}]"
-            parts.catalog.advance_cursor(LEDGER, value, landing=noted.landing + 1)
+            noted = parts.catalog.views()
+            assert parts.catalog.record_views([*noted, MadeView(rival, is_whole=True)], before=noted)
 
     monkeypatch.setattr(Board, "make", make)
     result = shop.apply()
     assert result.errors == ()
     assert [change.view for change in result.done] == ["low", "rival"], "looked at again: nobody's files want the rival"
     assert list(shop.made()) == ["low"]
-
-
-def _note(view: View) -> str:
-    return json.dumps(
-        {"view": view.name, "text": view.text, "reads": view.reads, "address": "", "run": "r", "is_whole": True}
-    )

@@ -58,7 +58,7 @@ RETURNING *
 COMPLETE = """
 UPDATE chunks
 SET status = 'done', leased_until = '', path = :path, row_count = :row_count, byte_count = :byte_count,
-    fingerprint = :fingerprint, cursor_committed = :cursor_committed, error = '', updated_at = :now
+    fingerprint = :fingerprint, cursor_committed = :cursor_committed, gone = :gone, error = '', updated_at = :now
 WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND chunk_id = :chunk_id AND generation = :generation
   AND status = 'running' AND fence = :fence AND holder = :holder
 RETURNING *
@@ -145,6 +145,7 @@ def complete(session: Session, lease: Lease, seal: Seal, now: datetime) -> None:
         "byte_count": seal.bytes,
         "fingerprint": seal.fingerprint,
         "cursor_committed": seal.cursor,
+        "gone": seal.gone or "",
     }
     if session.rows(COMPLETE, **_held(lease), **sealed, now=to_text(now)):
         return

@@ -8,7 +8,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from hakiri.catalog import chunks as plans
-from hakiri.catalog import landings, records
+from hakiri.catalog import landings, notes, records
 from hakiri.catalog import leases as work
 from hakiri.catalog.lease_watch import LeaseWatch
 from hakiri.catalog.port import LEASE_SECONDS
@@ -19,12 +19,15 @@ from hakiri.catalog.tables import (
     CHUNKS,
     CURSORS,
     EPOCHS,
+    HOOKS,
     LANDINGS,
     LINEAGE,
+    OWNERS,
     PIPELINES,
     RUNS,
     SCHEMAS,
     SNAPSHOTS,
+    VIEWS,
     named_bucket,
 )
 from hakiri.model.chunk import (
@@ -43,6 +46,7 @@ from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.ledger import (
     Cursor,
     EpochScope,
+    HookMark,
     Landing,
     LandingStatus,
     LineageEdge,
@@ -52,6 +56,7 @@ from hakiri.model.ledger import (
     SchemaVersion,
     Snapshot,
 )
+from hakiri.model.view import MadeView
 
 _ALL = tuple(ChunkStatus)
 
@@ -203,6 +208,28 @@ class Ledger:
         return self._store.write(
             CURSORS, lambda session: records.advance_cursor(session, table, value, landing, self._clock.now())
         )
+
+    # --- hooks, owners, views
+
+    def hook_marks(self, table: TableKey) -> tuple[HookMark, ...]:
+        return self._store.read((HOOKS,), lambda session: notes.hook_marks(session, table))
+
+    def mark_hook(self, table: TableKey, mark: HookMark) -> None:
+        self._store.write(HOOKS, lambda session: notes.mark_hook(session, table, mark, self._clock.now()))
+
+    def owner(self, table: TableKey) -> str | None:
+        return self._store.read((OWNERS,), lambda session: notes.owner(session, table))
+
+    def set_owner(self, table: TableKey, owner: str, *, before: str | None) -> bool:
+        return self._store.write(
+            OWNERS, lambda session: notes.set_owner(session, table, owner, before, self._clock.now())
+        )
+
+    def views(self) -> tuple[MadeView, ...]:
+        return self._store.read((VIEWS,), notes.views)
+
+    def record_views(self, made: Sequence[MadeView], *, before: Sequence[MadeView]) -> bool:
+        return self._store.write(VIEWS, lambda session: notes.record_views(session, made, before, self._clock.now()))
 
     # --- history
 

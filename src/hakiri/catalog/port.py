@@ -21,6 +21,7 @@ from hakiri.model.chunk import (
 from hakiri.model.ledger import (
     Cursor,
     EpochScope,
+    HookMark,
     Landing,
     LineageEdge,
     Phase,
@@ -29,6 +30,7 @@ from hakiri.model.ledger import (
     SchemaVersion,
     Snapshot,
 )
+from hakiri.model.view import MadeView
 
 LEASE_SECONDS = 600.0
 EPOCH_STALENESS_SECONDS = 60.0
@@ -222,6 +224,38 @@ class Catalog(Protocol):
         """Move the cursor to this landing's value (G5: after landing and snapshot).
 
         A repeat changes nothing. Raises CursorMoved if a later landing moved it, or this one to another value.
+        """
+        ...
+
+    # --- hooks, owners, views
+
+    def hook_marks(self, table: TableKey) -> tuple[HookMark, ...]:
+        """Return how far each hook of the table has come, by its place in the manifest."""
+        ...
+
+    def mark_hook(self, table: TableKey, mark: HookMark) -> None:
+        """Move the hook's mark forward. Does nothing if it is already at this landing or a later one."""
+        ...
+
+    def owner(self, table: TableKey) -> str | None:
+        """Return the pipeline that the table was handed over to; None if it was never handed over."""
+        ...
+
+    def set_owner(self, table: TableKey, owner: str, *, before: str | None) -> bool:
+        """Hand the table over if its current owner is `before`, and return whether it belongs to the new one now.
+
+        A repeat changes nothing and returns True.
+        """
+        ...
+
+    def views(self) -> tuple[MadeView, ...]:
+        """Return the views that were created, or were about to be, by name."""
+        ...
+
+    def record_views(self, made: Sequence[MadeView], *, before: Sequence[MadeView]) -> bool:
+        """Replace the recorded views, if they are still those of `before`, and return whether they are `made` now.
+
+        A repeat changes nothing and returns True.
         """
         ...
 

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from hakiri.catalog.store import Row
 from hakiri.catalog.tables import Value, named_bucket, numbered_bucket
-from hakiri.model.chunk import Bound, Chunk, ChunkKey, ChunkState, ChunkStatus, Seal, TableKey, Window
-from hakiri.model.ledger import Landing, LandingStatus, Run, RunStatus, Sidecar, Snapshot
+from hakiri.model.chunk import Bound, Chunk, ChunkKey, ChunkState, ChunkStatus, Gone, Seal, TableKey, Window
+from hakiri.model.ledger import HookMark, Landing, LandingStatus, Run, RunStatus, Sidecar, Snapshot
 from hakiri.model.timestamps import from_text, to_text
+from hakiri.model.view import MadeView, View
 
 
 def instant(text: str) -> datetime | None:
@@ -58,6 +59,9 @@ def chunk_row(chunk: Chunk, status: ChunkStatus, now: datetime) -> dict[str, Val
         "path": "",
         "fingerprint": "",
         "cursor_committed": "",
+        "gone": "",
+        "round": chunk.round,
+        "is_refresh": int(chunk.is_refresh),
         "updated_at": to_text(now),
         "attempt": 0,
         "fence": 0,
@@ -72,7 +76,14 @@ def chunk_row(chunk: Chunk, status: ChunkStatus, now: datetime) -> dict[str, Val
 def chunk_of(row: Row) -> Chunk:
     """Return the planned chunk of a row."""
     window = Window(_bound(row["lower_bound"]), _bound(row["upper_bound"]))
-    return Chunk(chunk_key(row), row["ordinal"], window, row["predicate"])
+    return Chunk(
+        chunk_key(row),
+        row["ordinal"],
+        window,
+        row["predicate"],
+        round=row["round"],
+        is_refresh=bool(row["is_refresh"]),
+    )
 
 
 def chunk_state(row: Row) -> ChunkState:
@@ -96,7 +107,14 @@ def seal_of(row: Row) -> Seal | None:
     """Return the seal of the winning attempt, if there is one."""
     if not row["path"]:
         return None
-    return Seal(row["path"], row["row_count"], row["byte_count"], row["fingerprint"], row["cursor_committed"])
+    return Seal(
+        row["path"],
+        row["row_count"],
+        row["byte_count"],
+        row["fingerprint"],
+        cursor=row["cursor_committed"],
+        gone=Gone(row["gone"]) if row["gone"] else None,
+    )
 
 
 def landing_row(landing: Landing, lease_seconds: float, now: datetime) -> dict[str, Value]:
@@ -131,6 +149,28 @@ def landing_of(row: Row) -> Landing:
         cursor=row["cursor_value"],
         reason=row["reason"],
     )
+
+
+def hook_mark_of(row: Row) -> HookMark:
+    return HookMark(row["hook"], row["landing"], row["owed_from"])
+
+
+def view_row(made: MadeView, now: datetime) -> dict[str, Value]:
+    """Return the row of a view, without its bucket."""
+    return {
+        "view_name": made.view.name,
+        "query_text": made.view.text,
+        "table_names": json.dumps(made.view.reads, ensure_ascii=False),
+        "address": made.address,
+        "run_id": made.run,
+        "is_whole": int(made.is_whole),
+        "updated_at": to_text(now),
+    }
+
+
+def view_of(row: Row) -> MadeView:
+    view = View(row["view_name"], row["query_text"], tuple(json.loads(row["table_names"])))
+    return MadeView(view, row["address"], row["run_id"], is_whole=bool(row["is_whole"]))
 
 
 def snapshot_row(snapshot: Snapshot, now: datetime) -> dict[str, Value]:

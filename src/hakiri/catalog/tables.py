@@ -48,9 +48,9 @@ def table(
 
 _CHUNK_TEXTS = (
     "pipeline_id table_name chunk_id lower_bound upper_bound predicate status holder leased_until not_before error "
-    "reason path fingerprint cursor_committed updated_at"
+    "reason path fingerprint cursor_committed updated_at gone"
 )
-_CHUNK_INTS = "generation ordinal attempt fence failures lease_ms row_count byte_count"
+_CHUNK_INTS = "generation ordinal attempt fence failures lease_ms row_count byte_count round is_refresh"
 _CHUNK_KEY = "pipeline_id table_name chunk_id generation"
 _CHUNK_SHOWN = "status row_count byte_count"
 
@@ -70,6 +70,23 @@ CURSORS = table(
     key="pipeline_id table_name",
     texts="pipeline_id table_name cursor_json updated_at",
     ints="landing",
+)
+HOOKS = table(
+    "hooks",
+    key="pipeline_id table_name hook",
+    texts="pipeline_id table_name hook updated_at",
+    ints="landing owed_from",
+)
+OWNERS = table(
+    "owners",
+    key="pipeline_id table_name",
+    texts="pipeline_id table_name owner updated_at",
+)
+VIEWS = table(
+    "views",
+    key="view_name",
+    texts="view_name query_text table_names address run_id updated_at",
+    ints="is_whole",
 )
 SNAPSHOTS = table(
     "snapshots",
@@ -98,7 +115,22 @@ RUNS = table(
 )
 EPOCHS = table("epochs", key="project tenant principal_class", texts="project tenant principal_class", ints="epoch")
 
-TABLES = (PIPELINES, CHUNKS, ARCHIVE, LANDINGS, CURSORS, SNAPSHOTS, SCHEMAS, LINEAGE, RUNS, EPOCHS)
+TABLES = (
+    PIPELINES,
+    CHUNKS,
+    ARCHIVE,
+    LANDINGS,
+    CURSORS,
+    HOOKS,
+    OWNERS,
+    VIEWS,
+    SNAPSHOTS,
+    SCHEMAS,
+    LINEAGE,
+    RUNS,
+    EPOCHS,
+)
+"""The tables of a catalog; those that version 1 had come before those that were made from them."""
 
 BUCKET_ROWS = 1_000
 """The most rows of one table that a Delta MERGE rewrites, whatever the table's size."""

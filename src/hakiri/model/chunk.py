@@ -12,10 +12,11 @@ Bound = int | str
 """A bound of a window: a number, or text that sorts like its values (ISO 8601 for instants)."""
 
 
-GONE = "gone"
-"""The cursor of a seal whose chunk no longer existed at the source."""
-REPLACED = "replaced"
-"""The cursor of a seal whose chunk was replaced at the source: another version of a file."""
+class Gone(StrEnum):
+    """Why the chunk's part of the source was not there to be read."""
+
+    MISSING = "gone"
+    REPLACED = "replaced"  # another version of the file is there
 
 
 class ChunkStatus(StrEnum):
@@ -73,6 +74,8 @@ class Chunk:
     ordinal: int  # the order of dispatch within its pipeline
     window: Window = Window()
     predicate: str = ""
+    round: int = 1  # the survey that it was planned from; rounds of a table are numbered from 1
+    is_refresh: bool = False  # whether its round replaces everything that the table holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +98,12 @@ class Seal:
     bytes: int
     fingerprint: str
     cursor: str = ""
-
-    @property
-    def is_gone(self) -> bool:
-        """Return whether the chunk's part of the source no longer existed, so that nothing was read."""
-        return self.cursor in (GONE, REPLACED)
+    gone: Gone | None = None  # nothing was read, because the source no longer had this part
 
     @property
     def is_replaced(self) -> bool:
         """Return whether the chunk's part of the source was replaced."""
-        return self.cursor == REPLACED
+        return self.gone is Gone.REPLACED
 
 
 class FailureKind(StrEnum):

@@ -62,6 +62,18 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
+class HookMark:
+    """How far one hook of a table has come, or, for a whole phase such as `post_hook`, what its hooks are owed for."""
+
+    hook: str
+    """The place in the manifest: `post_hook[0]`, or `post_hook` for the phase."""
+    landing: int
+    """The last landing that it was called for; of a phase, the last one that calls are owed for."""
+    owed_from: int = 0
+    """Of a phase: the first landing that calls are owed for."""
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaVersion:
     """One version of a table's schema history, numbered 1, 2, 3 without gaps."""
 

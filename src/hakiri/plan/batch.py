@@ -11,7 +11,7 @@ from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.overlap import overlapping
 from hakiri.plan.read_from import cursor_column
 from hakiri.plan.reading import from_json
-from hakiri.plan.rounds import History, round_of
+from hakiri.plan.rounds import History
 
 MOST_CHUNKS = 2_000
 """What one commit names at most, where the chunks need not land together."""
@@ -37,8 +37,8 @@ def next_batch(
     """
     if not staged:
         return ()
-    number = round_of(staged[0].chunk.key.chunk)
-    round_open = [state for state in history.open if round_of(state.chunk.key.chunk) == number]
+    number = staged[0].chunk.round
+    round_open = [state for state in history.open if state.chunk.round == number]
     if lands_whole or exchanges(history, staged, replaces_table=replaces_table):
         return _all_or_none(staged, round_open)
     if in_order:
@@ -83,10 +83,8 @@ def exchanges(history: History, chunks: Iterable[ChunkState], *, replaces_table:
 
     The rest of a round of which a part has landed does not: it would take the place of that part.
     """
-    first = next(iter(chunks))
-    number = round_of(first.chunk.key.chunk)
-    is_asked = replaces_table or from_json(first.chunk.predicate).replaces
-    return is_asked and not any(round_of(key.chunk) == number for key in history.landed)
+    first = next(iter(chunks)).chunk
+    return (replaces_table or first.is_refresh) and first.round not in history.landed_rounds
 
 
 def _leading(staged: Sequence[ChunkState], wanted: Sequence[ChunkState]) -> tuple[ChunkState, ...]:

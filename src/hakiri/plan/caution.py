@@ -17,7 +17,7 @@ from hakiri.plan.chunking import Portion
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.read_from import cursor_column, cursor_of, type_of_cursor
 from hakiri.plan.reading import from_json
-from hakiri.plan.rounds import History, round_of
+from hakiri.plan.rounds import History, round_in_name
 from hakiri.plan.schema_changes import ChangeKind, SchemaChange
 from hakiri.plan.sizing import Target
 
@@ -278,7 +278,7 @@ def _lost(pipeline: PipelineFacts, table: TableFacts, history: History) -> Cauti
     if not pipeline.load(table).is_known_by_content or table.is_full_refresh:
         return
     known = {state.chunk.key.chunk for state in history.chunks}
-    lost = {key.chunk for key in history.landed if round_of(key.chunk) >= history.refreshed} - known
+    lost = {name for name in {key.chunk for key in history.landed} - known if round_in_name(name) >= history.refreshed}
     if lost:
         text = f"since the catalog was rebuilt, {lost_manifests(sorted(lost))}; {land_again(pipeline.spec.id)}"
         yield CautionKind.LOST_MANIFESTS, text

@@ -22,7 +22,7 @@ from hakiri.plan.overlap import spans_read
 from hakiri.plan.plan import Counts, Lacking, PipelinePlan, Plan, PlannedChunk, Progression, TablePlan
 from hakiri.plan.read_from import cursor_column, cursor_of, described_cursor, floor_of, lag_of
 from hakiri.plan.reading import to_json, window_of
-from hakiri.plan.rounds import History, chunk_name, round_of
+from hakiri.plan.rounds import History, chunk_name
 from hakiri.plan.schema_changes import schema_changes
 from hakiri.plan.sizing import Target, target_for
 from hakiri.spec.load import load_by_mode
@@ -178,12 +178,14 @@ def _phase(table: TableFacts, history: History) -> Phase:
 
 
 def _chunk(portion: Portion, cut: Cut, history: History, place: int, slot: int) -> PlannedChunk:
-    name = chunk_name(history.last_round + 1, slot + 1)
+    number = history.last_round + 1
     chunk = Chunk(
-        key=ChunkKey(cut.table.pipeline, cut.table.table, name),
+        key=ChunkKey(cut.table.pipeline, cut.table.table, chunk_name(number, slot + 1)),
         ordinal=place * _TABLE_STRIDE + slot,
         window=window_of(portion.reading, cut.column.name if cut.column else None),
         predicate=to_json(portion.reading),
+        round=number,
+        is_refresh=portion.reading.replaces,
     )
     return PlannedChunk(chunk, portion.rows, portion.bytes)
 
@@ -213,7 +215,7 @@ def _lacking(table: TableFacts, history: History, fresh: tuple[Portion, ...]) ->
 
 def _rest(survey: Survey, landed: Iterable[ChunkState], number: int) -> Lacking:
     """What the open round has not landed yet: the survey less what has."""
-    seals = [state.seal for state in landed if round_of(state.chunk.key.chunk) == number and state.seal]
+    seals = [state.seal for state in landed if state.chunk.round == number and state.seal]
     rows = None if survey.rows is None else max(0, survey.rows - sum(seal.rows for seal in seals))
     return Lacking(rows, None, is_exact=False)
 

@@ -9,7 +9,7 @@ from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus
 from hakiri.model.source import Piece
 from hakiri.model.span import OneFile, Span
 from hakiri.plan.reading import from_json
-from hakiri.plan.rounds import History, round_of
+from hakiri.plan.rounds import History
 
 
 def overlapping(chunks: Iterable[Chunk], history: History) -> frozenset[ChunkKey]:
@@ -37,7 +37,7 @@ def landed_before(
         state
         for state in known
         if state.chunk.key in landed
-        and round_of(state.chunk.key.chunk) >= history.refreshed
+        and state.chunk.round >= history.refreshed
         and (state.seal is None or state.seal.rows)
         and _path(state.chunk) in paths
     )
@@ -45,13 +45,13 @@ def landed_before(
 
 def spans_read(history: History, since: int) -> set[Span]:
     """What chunks of this round and of later ones have read, or will; what was gone by then was not read."""
-    there = (state for state in history.since(since) if not (state.seal and state.seal.is_gone))
+    there = (state for state in history.since(since) if not (state.seal and state.seal.gone))
     return {from_json(state.chunk.predicate).span for state in there}
 
 
 def _may_overlap(chunk: Chunk, versions: Counter[str | None]) -> bool:
     path = _path(chunk)
-    return round_of(chunk.key.chunk) > 1 if path is None else versions[path] > 1
+    return chunk.round > 1 if path is None else versions[path] > 1
 
 
 def _may_have_rows(state: ChunkState, first: Mapping[str, int]) -> bool:

@@ -8,7 +8,7 @@ from hakiri.model.chunk import ChunkKey, ChunkState, Window
 from hakiri.model.span import OneFile, PageToken, Partition, Span
 from hakiri.plan.chunking import PartitionKeys
 from hakiri.plan.reading import Reading, edge, from_json
-from hakiri.plan.rounds import History, round_of
+from hakiri.plan.rounds import History
 
 _LeftOver = dict[PartitionKeys | None, Window | None]
 """By partition, what the later rounds do not read; None is nothing. A partition that none of them has is not in it."""
@@ -63,4 +63,4 @@ def _partition(span: Span) -> PartitionKeys | None:
 
 
 def _round(state: ChunkState) -> int:
-    return round_of(state.chunk.key.chunk)
+    return state.chunk.round

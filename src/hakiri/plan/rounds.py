@@ -1,15 +1,15 @@
-"""Chunks are planned in rounds, one round after the other, so a cursor moves only over what has landed whole (G5).
+"""Rounds of chunks: one survey gives one round, and the cursor moves once the whole round has landed (G5).
 
-A round is what one survey gave. Its chunks are named by round and place, `0007-00012`, not by what they read: two
-planners that looked at a moving source at once then collide in the catalog (PlanChanged), and the second takes up the
-first one's round instead of reading the same rows again (docs/adr/0010).
+Chunks are named by round and place, `0007-00012`, not by what they read: two planners that look at a moving source at
+the same time collide in the catalog (PlanChanged), and the second continues the first one's round instead of reading
+the same rows again (docs/adr/0010).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus
 from hakiri.model.cursor import StoredCursor, from_text, is_beyond, to_text
@@ -20,45 +20,54 @@ _NAME = re.compile(r"([0-9]{4,})-([0-9]{5,})")
 
 
 def chunk_name(number: int, place: int) -> str:
-    """The name of a round's chunk; names sort in the order of dispatch."""
+    """Name a chunk of a round; names sort in the order of dispatch."""
     return f"{number:04d}-{place:05d}"
 
 
-def round_of(chunk: str) -> int:
-    """The round a chunk's name tells; 0 for a name that is not ours."""
+def round_in_name(chunk: str) -> int:
+    """Return the round in a chunk's name, or 0 for a name that is not ours.
+
+    Only for chunks that the catalog has lost, and knows from a table's log or from a staged manifest.
+    """
     found = _NAME.fullmatch(chunk)
     return int(found[1]) if found else 0
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What has been planned for a table so far: each chunk once, by its latest generation."""
+    """The chunks that were planned for a table, each by its latest generation, and those that have landed."""
 
     chunks: tuple[ChunkState, ...]
     landed: frozenset[ChunkKey]
+    landed_rounds: frozenset[int] = field(repr=False)
+    """The rounds of which some chunk has landed."""
 
     @classmethod
     def of(cls, known: Iterable[ChunkState], landed: frozenset[ChunkKey]) -> History:
         latest: dict[str, ChunkState] = {}
         for state in sorted(known, key=lambda state: state.chunk.key):
             latest[state.chunk.key.chunk] = state
-        return cls(tuple(latest.values()), landed)
+        rounds = {name: state.chunk.round for name, state in latest.items()}
+        named = {key.chunk for key in landed}
+        return cls(
+            tuple(latest.values()),
+            landed,
+            frozenset(rounds[name] if name in rounds else round_in_name(name) for name in named),
+        )
 
     @property
     def last_round(self) -> int:
         """The number of the latest round; 0 before the first."""
-        planned = (state.chunk.key.chunk for state in self.chunks)
-        return max(map(round_of, (*planned, *(key.chunk for key in self.landed))), default=0)
+        return max((*(state.chunk.round for state in self.chunks), *self.landed_rounds), default=0)
 
     @property
     def refreshed(self) -> int:
         """The round of the last full refresh; 0 without one."""
-        anew = (state.chunk for state in self.chunks if from_json(state.chunk.predicate).replaces)
-        return max((round_of(chunk.key.chunk) for chunk in anew), default=0)
+        return max((state.chunk.round for state in self.chunks if state.chunk.is_refresh), default=0)
 
     def since(self, number: int) -> tuple[ChunkState, ...]:
-        """The chunks of this round and of later ones."""
-        return tuple(state for state in self.chunks if round_of(state.chunk.key.chunk) >= number)
+        """Return the chunks of this round and of later ones."""
+        return tuple(state for state in self.chunks if state.chunk.round >= number)
 
     @property
     def is_begun(self) -> bool:
@@ -71,12 +80,9 @@ class History:
 
     @property
     def is_refreshing(self) -> bool:
-        """Whether all that is open is a full refresh that was begun: a round that has been rewound is none any more."""
-        landed = {round_of(key.chunk) for key in self.landed}
+        """Whether all open chunks belong to a full refresh of which nothing has landed yet."""
         chunks = [state.chunk for state in self.open]
-        return bool(chunks) and all(
-            from_json(chunk.predicate).replaces and round_of(chunk.key.chunk) not in landed for chunk in chunks
-        )
+        return bool(chunks) and all(chunk.is_refresh and chunk.round not in self.landed_rounds for chunk in chunks)
 
     def is_refreshing_for(self, asked_by: str) -> bool:
         """The same, of a full refresh that is this one's wish."""
@@ -90,7 +96,7 @@ class History:
     def is_backfilling(self) -> bool:
         """Whether history is still being read: the first round is open, or a rewind has opened a later one again."""
         return any(
-            round_of(state.chunk.key.chunk) <= 1 or state.chunk.key.generation > 1
+            state.chunk.round <= 1 or state.chunk.key.generation > 1
             for state in self.having(*(set(ChunkStatus) - {ChunkStatus.SUPERSEDED}))
         )
 
@@ -104,7 +110,7 @@ def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozense
     includes the chunks of the landing in question. A repeat gives the same.
     """
     history = History.of(known, landed)
-    last = [state for state in history.chunks if round_of(state.chunk.key.chunk) == history.last_round]
+    last = history.since(history.last_round)
     names = {key.chunk for key in landed}
     if not last or any(state.chunk.key.chunk not in names for state in last):
         return current
@@ -113,7 +119,7 @@ def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozense
     reading = from_json(last[-1].chunk.predicate)
     if reading.reach is None:
         # A table that was read anew and found empty begins anew, too.
-        return "" if reading.replaces else current
+        return "" if last[-1].chunk.is_refresh else current
     reached = StoredCursor(reading.reach, reading.column)
-    is_back = current and not reading.replaces and is_beyond(from_text(current), reached)
+    is_back = current and not last[-1].chunk.is_refresh and is_beyond(from_text(current), reached)
     return current if is_back else to_text(reached)

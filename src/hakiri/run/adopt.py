@@ -12,7 +12,6 @@ from hakiri.model.chunk import TableKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.run.errors import AdoptionUnfit
 from hakiri.run.manifest import find_pipeline
-from hakiri.run.owner import owner_note
 from hakiri.run.rebuild import Story, as_of, rebuild, registration, set_phase, write_story
 from hakiri.run.services import Services
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -123,12 +122,12 @@ def _landed(key: TableKey, last: LastLanding) -> Landing:
 def _carry_out(services: Services, spec: PipelineSpec, one: _Handover) -> Story:
     """Note the new owner with the old one, commit the handover, copy what the catalog knows, the cursor last (G5)."""
     catalog, landing = services.catalog, one.landing
-    _note_owner(catalog, one.old, spec.id, landing.number)
+    _record_owner(catalog, one.old, spec.id)
     if landing.version is None:
         target = services.place(spec, one.table).target
         landing = replace(landing, version=hand_over(services.project, landing, target, services.spark))
     catalog.register(registration(spec))
-    _note_owner(catalog, landing.table, spec.id, landing.number)
+    _record_owner(catalog, landing.table, spec.id)
     story = _story(catalog, one.old, landing)
     if not landing.chunks:  # else it has landed on its own since, and the catalog knows everything
         _copy_schemas(catalog, one.old, landing.table)
@@ -136,12 +135,13 @@ def _carry_out(services: Services, spec: PipelineSpec, one: _Handover) -> Story:
     return story
 
 
-def _note_owner(catalog: Catalog, key: TableKey, owner: str, number: int) -> None:
-    noted = catalog.cursor(owner_note(key))
-    if noted is None and key.pipeline == owner:
-        return  # that a pipeline owns its own table is said by its landings
-    if noted is None or noted.value != owner:
-        catalog.advance_cursor(owner_note(key), owner, landing=max(number, noted.landing + 1 if noted else 0))
+def _record_owner(catalog: Catalog, key: TableKey, owner: str) -> None:
+    before = catalog.owner(key)
+    if before is None and key.pipeline == owner:
+        return  # its landings tell that a pipeline owns its own table
+    if before != owner and not catalog.set_owner(key, owner, before=before):
+        reason = f"another pipeline is taking over `{key.table}` at the same time"
+        raise AdoptionUnfit(pipeline=owner, old=key.pipeline, reason=reason, advice="try again")
 
 
 def _story(catalog: Catalog, old: TableKey, landing: Landing) -> Story:

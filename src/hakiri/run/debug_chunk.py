@@ -104,7 +104,7 @@ def debug_chunk(read: PlannedRead, folder: Path, *, now: datetime) -> DebuggedCh
         rules=(*read.spec.quality.row_level, *key_rules(read.spec, read.table, read.key)),
         reshape=read.reshape,
         feed=feed_of(read.spec, read.table),
-        tells_content=reading.replaces or replaces_table(read.spec, read.table),
+        tells_content=chunk.is_refresh or replaces_table(read.spec, read.table),
         sign=StopSign(files, _RUN),
     )()
     return DebuggedChunk(done.tally, done.broken, done.notes, read_manifest(files, done.seal.path))

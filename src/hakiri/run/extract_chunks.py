@@ -176,7 +176,7 @@ class ChunkExtractor:
             chunk.staged(staged)
             key = lease.chunk.key
             self.notes += [f"chunk {key.chunk} of `{key.table}`: {note}" for note in staged.notes]
-            if staged.seal.is_gone:
+            if staged.seal.gone:
                 self.gone.add(lease.chunk.key.table)
             self._on_staged(lease.chunk.key, staged.seal.bytes)
             return staged
@@ -204,7 +204,7 @@ class ChunkExtractor:
             ),
             reshape=self._source.reshapes.get(key.table),
             feed=feed_of(context.spec, table),
-            tells_content=reading.replaces or replaces_table(context.spec, table),
+            tells_content=lease.chunk.is_refresh or replaces_table(context.spec, table),
             sign=self._sign(table),
         )
 

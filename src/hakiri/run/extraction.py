@@ -14,7 +14,7 @@ from hakiri.extract.errors import SourceMoved
 from hakiri.extract.provenance import Provenance
 from hakiri.extract.sink import Heeding
 from hakiri.extract.transform.reshape import Reshape
-from hakiri.model.chunk import GONE, REPLACED, Seal
+from hakiri.model.chunk import Gone, Seal
 from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.span import OneFile
 from hakiri.model.staged import Tally
@@ -64,7 +64,7 @@ class Extraction:
         Raises SourceError, ExtractError, StageError, NotWritable; TaskStopped when the run is being stopped.
         """
         with AttemptWriter(self.files, self.attempt) as writer:
-            extracted, lacking = self._extract(writer)
+            extracted, gone = self._extract(writer)
             staged = seal(
                 writer,
                 extracted.tally,
@@ -80,21 +80,22 @@ class Extraction:
             rows=extracted.tally.staged,
             bytes=sum(file.bytes for file in staged.files),
             fingerprint=fingerprint(staged),
-            cursor=lacking or _cursor(extracted),
+            cursor=_cursor(extracted),
+            gone=gone,
         )
         return Staged(sealed, extracted.tally, extracted.broken, extracted.notes)
 
-    def _extract(self, writer: AttemptWriter) -> tuple[Extracted, str]:
-        """Extract the rows. Returns also GONE or REPLACED if the planned file was not there to be read."""
+    def _extract(self, writer: AttemptWriter) -> tuple[Extracted, Gone | None]:
+        """Extract the rows. Returns also why the planned file was not there to be read, if it was not."""
         try:
-            return self._extract_rows(self.connector, writer), ""
+            return self._extract_rows(self.connector, writer), None
         except SourceMoved as moved:
             is_untouched = not (writer.staged_rows or writer.set_aside_rows)
             if not (isinstance(self.read.span, OneFile) and is_untouched):
                 raise
             # This version of the file is gone, so there is nothing to read. A later round reads what is there then, and
             # leaves out rows that have landed, even if it is this version again.
-            return self._extract_rows(None, writer), REPLACED if moved.is_replaced else GONE
+            return self._extract_rows(None, writer), Gone.REPLACED if moved.is_replaced else Gone.MISSING
 
     @property
     def _provenance(self) -> Provenance:

@@ -1,20 +1,18 @@
-"""Hooks run beside landings in the order of docs/adr/0060, and how far each has come is in the catalog."""
+"""Run hooks beside landings, in the order of docs/adr/0060. The catalog records how far each has come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from hakiri.catalog.errors import CursorMoved
 from hakiri.errors import HakiriError
 from hakiri.land.target import Target, address_of
 from hakiri.model.chunk import TableKey
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.errors import SessionLost
 from hakiri.model.hook import HookCall
-from hakiri.model.ledger import Cursor, Landing, LandingStatus
+from hakiri.model.ledger import HookMark, Landing, LandingStatus
 from hakiri.run.context import RunContext
 from hakiri.run.events import HookCalled, HookFailed
 from hakiri.spec.hook import Hook, RefreshHook, SqlHook
@@ -24,10 +22,10 @@ _PRE, _POST = "pre_hook", "post_hook"
 
 
 class TableHooks:
-    """The hooks of one table, for as long as a run lasts.
+    """The hooks of one table during a run.
 
-    How far a hook has come is a cursor of its own, beside the table's: the last landing it was called for. Another one
-    tells for which landings post-hooks are owed. It is written before a landing is, so that no crash loses a call.
+    Each hook has a mark in the catalog: the last landing it was called for. One more mark per table records for which
+    landings post-hooks are owed; it is written before the landing, so that no crash loses a call.
     """
 
     def __init__(self, context: RunContext, table: TableSpec) -> None:
@@ -46,7 +44,7 @@ class TableHooks:
         """
         if not self._load.pre_hook and not self._load.post_hook:
             return
-        called = self._context.with_retries("noted hooks", lambda: self._called(_PRE))
+        called = self._called(_PRE, self._context.with_retries("noted hooks", self._marks))
         for index, last in enumerate(called):
             if last < landing.number:
                 self._call(_PRE, index, landing)
@@ -60,7 +58,7 @@ class TableHooks:
         SQL is for each build, the others are for the landing, and a view is refreshed after it, as it reads the table.
         Raises HookError, CatalogError.
         """
-        called = self._context.with_retries("noted hooks", lambda: self._called(_POST))
+        called = self._called(_POST, self._context.with_retries("noted hooks", self._marks))
         for index, hook in enumerate(self._load.post_hook):
             is_due = isinstance(hook, SqlHook) or called[index] < landing.number
             if is_due and not isinstance(hook, RefreshHook):
@@ -110,7 +108,8 @@ class TableHooks:
             raise
         context.journal.record(HookCalled(**facts, type=hooks[index].type, seconds=round(monotonic() - started, 3)))
         passing(Boundary.HOOK_CALLED)
-        context.with_retries("note of a hook", lambda: self._note(call.hook, "", landing.number))
+        mark = HookMark(call.hook, landing.number)
+        context.with_retries("note of a hook", lambda: self._catalog.mark_hook(self._key, mark))
         passing(Boundary.HOOK_NOTED)
 
     def _target(self) -> Target:
@@ -120,19 +119,21 @@ class TableHooks:
         return self._load.pre_hook if phase == _PRE else self._load.post_hook
 
     def _owe(self, number: int) -> None:
-        """Note that the post-hooks are owed for this landing; the first that they are owed for stays noted with it."""
-        noted = self._noted(_POST)
+        """Note that the post-hooks are owed for this landing, and keep the first landing that they are owed for."""
+        noted = self._marks().get(_POST)
         if noted is None or noted.landing < number:
-            self._note(_POST, noted.value if noted and self._owed() else str(number), number)
+            first = noted.owed_from if noted and self._owed() else number
+            self._catalog.mark_hook(self._key, HookMark(_POST, number, owed_from=first))
 
     def _owed(self) -> list[tuple[int, Landing]]:
-        """Which post-hook is owed for which landing, in the order of the calls."""
-        noted = self._noted(_POST)
+        """Return which post-hook is owed for which landing, in the order of the calls."""
+        marks = self._marks()
+        noted = marks.get(_POST)
         if noted is None:
             return []
-        since = range(int(noted.value), noted.landing + 1)
+        since = range(noted.owed_from, noted.landing + 1)
         landings = [one for one in _changing(self._catalog.landings(self._key)) if one.number in since]
-        called = self._called(_POST)
+        called = self._called(_POST, marks)
         return [
             (index, landing)
             for landing in landings
@@ -141,21 +142,13 @@ class TableHooks:
             if called[index] < landing.number and (_is_told_of_each(hook) or landing is landings[-1])
         ]
 
-    def _called(self, phase: str) -> list[int]:
-        """For each hook of the list, the last landing it was called for."""
-        noted = [self._noted(f"{phase}[{index}]") for index in range(len(self._hooks(phase)))]
-        return [one.landing if one else 0 for one in noted]
+    def _called(self, phase: str, marks: Mapping[str, HookMark]) -> list[int]:
+        """Return the last landing that each hook of the list was called for."""
+        found = [marks.get(f"{phase}[{index}]") for index in range(len(self._hooks(phase)))]
+        return [mark.landing if mark else 0 for mark in found]
 
-    def _noted(self, what: str) -> Cursor | None:
-        return self._catalog.cursor(self._ledger(what))
-
-    def _note(self, what: str, value: str, number: int) -> None:
-        with suppress(CursorMoved):  # another worker has come further
-            self._catalog.advance_cursor(self._ledger(what), value, landing=number)
-
-    def _ledger(self, what: str) -> TableKey:
-        """The name of a note among the pipeline's cursors; no table has a `/` in its name."""
-        return TableKey(self._key.pipeline, f"{self._key.table}/{what}")
+    def _marks(self) -> dict[str, HookMark]:
+        return {mark.hook: mark for mark in self._catalog.hook_marks(self._key)}
 
 
 def _changing(landings: Sequence[Landing]) -> Iterator[Landing]:

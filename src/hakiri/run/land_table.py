@@ -273,7 +273,7 @@ class TableLander:
             accepted=terms.accepted(decided),
             shapes=decided.shapes if decided else (),
             is_strict=terms.spec.schema_policy is SchemaPolicy.STRICT,
-            accepts_loss=self._accepts_loss or all(from_json(one.chunk.predicate).replaces for one in states),
+            accepts_loss=self._accepts_loss or all(one.chunk.is_refresh for one in states),
         )
 
     def _read_again(self, landing: Landing, unfit: StagedUnfit | StagedFileUnfit) -> None:

@@ -33,9 +33,9 @@ def require_owner(
     """
     for table in spec.tables:
         key, name = TableKey(spec.id, table.name), spec.landed_name(table)
-        noted = catalog.cursor(owner_note(key)) if catalog is not None else None
-        if noted is not None and noted.value != spec.id:
-            raise TableOwned(pipeline=spec.id, table=name, owner=noted.value)
+        owner = catalog.owner(key) if catalog is not None else None
+        if owner is not None and owner != spec.id:
+            raise TableOwned(pipeline=spec.id, table=name, owner=owner)
         if catalog is not None and any(one.status is LandingStatus.LANDED for one in catalog.landings(key)):
             continue
         last = last_landing(place(spec, table).target, spark)
@@ -43,8 +43,3 @@ def require_owner(
             stamp = last.stamp
             is_adoptable = stamp.app_id == app_id(project, replace(key, pipeline=stamp.table.pipeline))
             raise TableOwned(pipeline=spec.id, table=name, owner=stamp.table.pipeline, is_adoptable=is_adoptable)
-
-
-def owner_note(key: TableKey) -> TableKey:
-    """Name the note, kept among a pipeline's cursors, of who lands in its table now. No table has a `/` in its name."""
-    return replace(key, table=f"{key.table}/owner")

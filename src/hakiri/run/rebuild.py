@@ -27,7 +27,7 @@ from hakiri.model.staged import StagedChunk
 from hakiri.model.types import Struct
 from hakiri.plan.caution import land_again, lost_manifests
 from hakiri.plan.reading import from_json, window_of
-from hakiri.plan.rounds import round_of
+from hakiri.plan.rounds import round_in_name
 from hakiri.run.errors import CatalogDisagrees
 from hakiri.run.facts import describe_tables
 from hakiri.run.land_options import shapes_read
@@ -229,11 +229,11 @@ class _Read:
     @property
     def transforms(self) -> tuple[str, ...]:
         """The digests of the transforms that the rows went through, the last one first; none where it is not known."""
-        refreshed = max((round_of(one.chunk.chunk) for one in self.staged if _replaces(one)), default=0)
+        refreshed = max((round_in_name(one.chunk.chunk) for one in self.staged if _replaces(one)), default=0)
         read = sorted(
             (one.ingested_at, one.transform)
             for one in self.staged
-            if one.files and one.ingested_at and one.transform and round_of(one.chunk.chunk) >= refreshed
+            if one.files and one.ingested_at and one.transform and round_in_name(one.chunk.chunk) >= refreshed
         )
         return tuple(dict.fromkeys(transform for _, transform in reversed(read)))
 
@@ -332,10 +332,17 @@ def _chunks(spec: PipelineSpec, table: TableSpec, staged: Iterable[StagedChunk])
     found: dict[ChunkKey, Chunk] = {}
     for one in staged:
         try:
-            window = window_of(from_json(one.predicate), incremental)
+            reading = from_json(one.predicate)
         except ValueError:
             continue  # an earlier release did not say
-        found[one.chunk] = Chunk(one.chunk, ordinal=0, window=window, predicate=one.predicate)
+        found[one.chunk] = Chunk(
+            one.chunk,
+            ordinal=0,
+            window=window_of(reading, incremental),
+            predicate=one.predicate,
+            round=round_in_name(one.chunk.chunk),
+            is_refresh=reading.replaces,
+        )
     return tuple(found[key] for key in sorted(found))
 
 

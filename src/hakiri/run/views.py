@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from hakiri.catalog.errors import CursorMoved
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError
 from hakiri.land.errors import ViewFailed
@@ -27,8 +25,8 @@ from hakiri.run.stop import Stop
 from hakiri.spec.pipeline import PipelineSpec, RetrySpec
 from hakiri.spec.read import Project
 
-LEDGER = TableKey("/views", "made")
-"""The note of all views that were made, among the catalog's cursors; no pipeline has a `/` in its name."""
+JOURNAL = "/views"
+"""The name that the journal has for views in place of a pipeline's; no pipeline has a `/` in its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,8 @@ def gather_views(project: Project, catalog: Catalog | None) -> ViewFacts:
 
 def made_views(catalog: Catalog) -> dict[str, MadeView]:
     """The views that were made, each after those that it read then. Raises CatalogError."""
-    return _Notes(catalog).read()
+    made = {one.view.name: one for one in catalog.views()}
+    return {view.name: made[view.name] for view in in_order(one.view for one in made.values())}
 
 
 def change_views(facts: ViewFacts, shelf: Views) -> tuple[ViewChange, ...]:
@@ -118,7 +117,8 @@ class _Renewal:
         self._facts = facts
         self._shelf = shelf
         self._made = dict(facts.made or {})
-        self._notes = _Notes(parts.catalog)
+        self._noted = tuple(self._made.values())
+        """The views as the catalog has them."""
         self._errors: list[HakiriError] = []
 
     def carry_out(self) -> ViewsResult:
@@ -138,10 +138,10 @@ class _Renewal:
         if not todo and not self._errors:
             return ViewsResult(waiting=waiting)
         run = new_run_id(self._parts.clock)
-        with Journal(self._parts.journals, run=run, pipeline=LEDGER.pipeline, clock=self._parts.clock) as journal:
+        with Journal(self._parts.journals, run=run, pipeline=JOURNAL, clock=self._parts.clock) as journal:
             self._note_intent(todo, wanted, run)
             done = tuple(change for change in todo if self._do(change, wanted, journal))
-            self._notes.write(self._made)
+            self._note()
             for error in self._errors:
                 _tell(journal, error)
         return ViewsResult(run, done, waiting, tuple(self._errors))
@@ -152,7 +152,7 @@ class _Renewal:
 
     def _note_intent(self, todo: list[ViewChange], wanted: Mapping[str, View], run: str) -> None:
         """What is about to be made somewhere is noted before: a crash leaves no view that nobody would drop."""
-        if self._notes.read() != self._made:
+        if made_views(self._parts.catalog) != self._made:
             raise ViewsMoved
         for change in todo:
             if change.verb is not ViewVerb.DROP:
@@ -162,7 +162,14 @@ class _Renewal:
                     self._shelf.drop(change.view, before.address)  # while the note still says where it is
                 self._made[change.view] = MadeView(view, address, run, is_whole=not address)
         if any(not one.is_whole for one in self._made.values()):
-            self._notes.write(self._made)
+            self._note()
+
+    def _note(self) -> None:
+        """Record the views. Raises ViewsMoved if another run has recorded others since this one read them."""
+        made = tuple(self._made.values())
+        if made != self._noted and not self._parts.catalog.record_views(made, before=self._noted):
+            raise ViewsMoved
+        self._noted = made
 
     def _do(self, change: ViewChange, wanted: Mapping[str, View], journal: Journal) -> bool:
         try:
@@ -241,48 +248,3 @@ def _views_below(view: View, views: Mapping[str, View]) -> Iterator[str]:
         if read in views:
             yield read
             yield from _views_below(views[read], views)
-
-
-class _Notes:
-    """The views that were made, as one note: whoever writes it has seen the one before."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._last: tuple[int, str] = (0, "")
-
-    def read(self) -> dict[str, MadeView]:
-        noted = self._catalog.cursor(LEDGER)
-        self._last = (noted.landing, noted.value) if noted else (0, "")
-        return _from_text(noted.value) if noted else {}
-
-    def write(self, made: Mapping[str, MadeView]) -> None:
-        """Note the views. Raises ViewsMoved when another run has noted others since this one read them."""
-        number, before = self._last
-        text = _to_text(made)
-        if text == before:
-            return
-        try:
-            self._catalog.advance_cursor(LEDGER, text, landing=number + 1)
-        except CursorMoved as moved:
-            raise ViewsMoved from moved
-        self._last = (number + 1, text)
-
-
-def _to_text(made: Mapping[str, MadeView]) -> str:
-    ordered = in_order(one.view for one in made.values())
-    return json.dumps([_plain(made[view.name]) for view in ordered], ensure_ascii=False)
-
-
-def _plain(made: MadeView) -> dict[str, object]:
-    view = made.view
-    told = {"view": view.name, "text": view.text, "reads": view.reads}
-    return {**told, "address": made.address, "run": made.run, "is_whole": made.is_whole}
-
-
-def _from_text(text: str) -> dict[str, MadeView]:
-    return {
-        one["view"]: MadeView(
-            View(one["view"], one["text"], tuple(one["reads"])), one["address"], one["run"], one["is_whole"]
-        )
-        for one in json.loads(text)
-    }

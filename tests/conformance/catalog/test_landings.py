@@ -112,13 +112,3 @@ def test_a_cursor_follows_landings_forward_only(catalog: Catalog, other: Catalog
         with pytest.raises(CursorMoved):
             other.advance_cursor(table, value, landing=landing)
     assert other.cursor(table) == moved
-
-
-def test_a_note_beside_a_table_is_apart_from_its_cursor(catalog: Catalog, other: Catalog, pipeline: str) -> None:
-    """How far a hook has come is noted under a name that no table has, and needs no value."""
-    table, note = table_of(pipeline), TableKey(pipeline, f"{table_of(pipeline).table}/post_hook[0]")
-    catalog.advance_cursor(note, "", landing=3)
-    assert other.cursor(table) is None
-    noted = other.cursor(note)
-    assert noted is not None
-    assert (noted.value, noted.landing) == ("", 3)

@@ -58,6 +58,17 @@ class Executor(Protocol):
         """
         ...
 
+    def found_version(self) -> int:
+        """Return the version of the rows; this release's if there are no tables. Raises CatalogTooNew."""
+        ...
+
+    def set_versions(self, version: int, *, migrated: int) -> None:
+        """Set the version of the tables, and of the rows in them. A repeat changes nothing.
+
+        Raises CatalogUnavailable.
+        """
+        ...
+
     def close(self) -> None:
         """Release open resources. A repeat does nothing."""
         ...

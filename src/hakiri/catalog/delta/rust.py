@@ -18,21 +18,22 @@ from hakiri.catalog.delta.damage import require_undamaged, require_whole
 from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
 from hakiri.catalog.delta.layout import ints, texts, unpack
 from hakiri.catalog.delta.locks import FileLocks, Locks
+from hakiri.catalog.delta.migrate import MIGRATED, VERSION, require_known, version_of
 from hakiri.catalog.delta.properties import PROPERTIES, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.delta.store import DeltaStore
 from hakiri.catalog.delta.upkeep import Upkeep
-from hakiri.catalog.errors import CatalogTooNew
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.migrations import SCHEMA_VERSION
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row, unavailable
-from hakiri.catalog.tables import ARCHIVE, CHUNKS, Table, Value
+from hakiri.catalog.tables import ARCHIVE, CHUNKS, TABLES, Table, Value
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.durable import is_full, sync_above, sync_log
 
 _BUCKET = re.compile(r"/bucket=(-?\d+)/")
 _LOOK_BACK = 1_000
+_PROPERTY_TRIES = 20
 
 WHOLE_BUCKET = "SELECT {columns} FROM t WHERE bucket = {bucket}"
 
@@ -168,8 +169,41 @@ class RustExecutor:
             # Removed files are gone at once, so the files that replace them must be on disk as well.
             sync_log(path, range(before + 1, handle.version() + 1), named=self._named)
 
+    def found_version(self) -> int:
+        marker = next(iter(self._existing()), None)
+        if marker is None:
+            return SCHEMA_VERSION
+        with self._translated():
+            return version_of(self._newest(marker).handle.metadata().configuration)
+
+    def set_versions(self, version: int, *, migrated: int) -> None:
+        marker, *others = self._existing()
+        self._set(marker, {VERSION: str(version), MIGRATED: str(migrated)})
+        for table in others:
+            self._set(table, {VERSION: str(version)})
+
     def close(self) -> None:
         self._tables.clear()
+
+    def _existing(self) -> list[Table]:
+        return [table for table in TABLES if any((self._root / table.name / "_delta_log").glob("*.json"))]
+
+    def _set(self, table: Table, properties: dict[str, str]) -> None:
+        path = self._root / table.name
+        for left in reversed(range(_PROPERTY_TRIES)):
+            handle = self._load(table)
+            if properties.items() <= handle.metadata().configuration.items():
+                return
+            before = handle.version()
+            try:
+                handle.alter.set_table_properties(properties, raise_if_not_exists=False)
+            except DeltaError as error:  # another process has changed the table at the same time
+                if not left:
+                    raise unavailable(str(self._root), error) from error
+                continue
+            sync_log(path, range(before + 1, handle.version() + 1), named=self._named)
+            self._tables.pop(table, None)
+            return
 
     def _make_durable(self, table: Table, base: int, version: int) -> None:
         """Sync the commit to disk, and the one before it: its writer may have died before syncing."""
@@ -197,9 +231,9 @@ class RustExecutor:
             handle = DeltaTable(path)
         except TableNotFoundError:
             for log in self._root.glob("*/_delta_log"):  # do not create a table beside those of a newer release
-                _require_known(DeltaTable(log.parent))
+                _require_known_handle(DeltaTable(log.parent))
             handle = _create(path, table, self._properties)
-        _require_known(handle)
+        _require_known_handle(handle)
         return handle
 
     def _require_append_only(self, table: Table, handle: DeltaTable) -> None:
@@ -226,10 +260,8 @@ class RustExecutor:
             raise unavailable(str(self._root), error) from error
 
 
-def _require_known(handle: DeltaTable) -> None:
-    found = int(handle.metadata().configuration["hakiri.schema"])
-    if found > SCHEMA_VERSION:
-        raise CatalogTooNew(found=found, known=SCHEMA_VERSION)
+def _require_known_handle(handle: DeltaTable) -> None:
+    require_known(int(handle.metadata().configuration[VERSION]))
 
 
 def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTable:
@@ -237,7 +269,7 @@ def _create(path: Path, table: Table, properties: Mapping[str, str]) -> DeltaTab
     from hakiri.catalog.delta.arrow import physical
 
     path.mkdir(parents=True, exist_ok=True)
-    properties = {**properties, "hakiri.schema": str(SCHEMA_VERSION)}
+    properties = {**properties, VERSION: str(SCHEMA_VERSION)}
     if table.append_only:
         properties["delta.appendOnly"] = "true"
     try:

@@ -16,16 +16,29 @@ from pyspark.sql import Row as SparkRow
 from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
 from hakiri.catalog.delta.layout import columns, ints, pack, texts, unpack
 from hakiri.catalog.delta.locks import NoLocks
+from hakiri.catalog.delta.migrate import MIGRATED, VERSION, require_known, version_of
 from hakiri.catalog.delta.properties import COMPACT_EVERY, PROPERTIES, VACUUM_EVERY, require_append_only
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.delta.sole_writer import local_folder, require_sole_writer
 from hakiri.catalog.delta.store import DeltaStore
-from hakiri.catalog.errors import CatalogDamaged, CatalogTooNew, CatalogUnavailable, LineageTampered
+from hakiri.catalog.errors import CatalogDamaged, CatalogUnavailable, LineageTampered
 from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.migrations import SCHEMA_VERSION
 from hakiri.catalog.sidecars import Sidecars
 from hakiri.catalog.store import Row
-from hakiri.catalog.tables import ARCHIVE, CHUNKS, CURSORS, LANDINGS, LINEAGE, SCHEMAS, TABLES, Table, Value
+from hakiri.catalog.tables import (
+    ARCHIVE,
+    CHUNKS,
+    CURSORS,
+    LANDINGS,
+    LINEAGE,
+    OWNERS,
+    SCHEMAS,
+    TABLES,
+    VIEWS,
+    Table,
+    Value,
+)
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.model.schema_name import quote_schema
 from hakiri.model.session import first_line
@@ -68,7 +81,7 @@ OPTIMIZE = "OPTIMIZE {name}"
 VACUUM = "VACUUM {name}"
 """Has no RETAIN, so that the table's property decides how long files are kept."""
 
-MADE_BESIDE = {CHUNKS: (ARCHIVE,), LANDINGS: (SCHEMAS, CURSORS)}
+MADE_BESIDE = {CHUNKS: (ARCHIVE, OWNERS), LANDINGS: (SCHEMAS, CURSORS, VIEWS)}
 """Tables that may stay empty for long, by the table they are read with. They are created empty when that one exists.
 
 A missing table would have to be searched for at each read.
@@ -167,6 +180,7 @@ class SparkExecutor:
         self._sent = 0
         self._commits: Counter[Table] = Counter()
         self._append_only: str | None = None
+        self._version = SCHEMA_VERSION
         with self._translated():
             described = self._describe_schema()
         # Before any table is created or read: a second writer must not even try.
@@ -236,8 +250,22 @@ class SparkExecutor:
                 if not _is_lost_race(error):
                     raise
 
+    def found_version(self) -> int:
+        return self._version
+
+    def set_versions(self, version: int, *, migrated: int) -> None:
+        if (marker := self._marker()) is None:
+            return
+        name = self._name(marker)
+        with self._translated():
+            self._ask(f"ALTER TABLE {name} SET TBLPROPERTIES ('{VERSION}' = '{version}', '{MIGRATED}' = '{migrated}')")
+
     def close(self) -> None:
         """Do nothing: the session belongs to the caller."""
+
+    def _marker(self) -> Table | None:
+        """Return the table that has the catalog's version in its properties: the first one that exists."""
+        return next((table for table in TABLES if table.name in self._there), None)
 
     def _name(self, table: Table) -> str:
         return f"{self._schema}.`{table.name}`"
@@ -253,10 +281,10 @@ class SparkExecutor:
         return self._ask(describe)
 
     def _open(self) -> None:
-        """Find the existing tables, and check that this release knows their schema."""
+        """Find the existing tables, and check that this release knows their version."""
         self._find_tables()
-        if made := [table for table in TABLES if table.name in self._there]:
-            _require_known(int(self._properties(made[0])["hakiri.schema"]))
+        if marker := self._marker():
+            self._version = version_of(self._properties(marker))
         else:
             self._require_missing(CHUNKS)
         for table, others in MADE_BESIDE.items():
@@ -360,7 +388,7 @@ class SparkExecutor:
             replica.load(table, rows, buckets=sorted(buckets or ()))
             return True
         head = next((Head.of(row["revision"], row["head"]) for row in found if row["head"]), held.head)
-        _require_known(head.schema)
+        require_known(head.schema)
         before, held.head = held.head, head
         held.is_shared = 0 < before.revision < head.revision
         if held.is_shared and head.purged > before.revision:
@@ -461,15 +489,10 @@ class SparkExecutor:
 def _properties(table: Table) -> str:
     """Return the properties of a new table, as SQL."""
     # After a commit, Spark reads the whole log since the last checkpoint, so checkpoints are frequent.
-    properties = {**PROPERTIES, "delta.checkpointInterval": "10", "hakiri.schema": str(SCHEMA_VERSION)}
+    properties = {**PROPERTIES, "delta.checkpointInterval": "10", VERSION: str(SCHEMA_VERSION)}
     if table.append_only:
         properties["delta.appendOnly"] = "true"
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-
-
-def _require_known(schema: int) -> None:
-    if schema > SCHEMA_VERSION:
-        raise CatalogTooNew(found=schema, known=SCHEMA_VERSION)
 
 
 def _source(changes: Changes, head: Head) -> Iterator[tuple[Value | bool, ...]]:

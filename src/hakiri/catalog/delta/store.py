@@ -12,10 +12,11 @@ from typing import Any, Generic, TypeVar
 from hakiri.catalog.chunks import PROGRESS
 from hakiri.catalog.delta.executor import Executor, Wanted
 from hakiri.catalog.delta.locks import Locks
+from hakiri.catalog.delta.migrate import migrate
 from hakiri.catalog.delta.replica import Changes, Replica
 from hakiri.catalog.errors import CatalogBusy, CatalogUnavailable
 from hakiri.catalog.store import Row, Session
-from hakiri.catalog.tables import ARCHIVE, CHUNKS, CURSORS, LANDINGS, PIPELINES, SCHEMAS, TABLES, Table
+from hakiri.catalog.tables import ARCHIVE, CHUNKS, CURSORS, LANDINGS, OWNERS, PIPELINES, SCHEMAS, TABLES, Table
 from hakiri.errors import HakiriError
 from hakiri.model.clock import Clock
 
@@ -28,7 +29,7 @@ GATHER_SECONDS = 0.005
 """How long a turn is kept for threads that were just served and may send their next request."""
 
 
-LOOKED_AT = (CHUNKS, ARCHIVE, LANDINGS, CURSORS, SCHEMAS, PIPELINES)
+LOOKED_AT = (CHUNKS, ARCHIVE, LANDINGS, CURSORS, OWNERS, SCHEMAS, PIPELINES)
 """The tables that are read together inside `one_look`."""
 
 
@@ -44,6 +45,11 @@ class DeltaStore:
         self._queued = Condition()
         self._queues: dict[Table, list[_Ticket[Any]]] = {}
         self._look = local()
+        try:
+            migrate(self, executor)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def one_look(self) -> Iterator[None]:

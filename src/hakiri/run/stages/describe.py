@@ -62,4 +62,4 @@ def _saw_gone(context: RunContext) -> bool:
     """Whether an extract task found that something that was planned is missing at the source."""
     catalog, spec = context.services.catalog, context.spec
     staged = (state for table in spec.tables for state in catalog.staged(TableKey(spec.id, table.name)))
-    return any(state.seal is not None and state.seal.is_gone for state in staged)
+    return any(state.seal is not None and state.seal.gone for state in staged)
