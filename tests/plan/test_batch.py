@@ -156,7 +156,11 @@ def test_a_version_that_was_gone_or_empty_is_no_version_to_overlap_with() -> Non
 def test_a_file_that_a_rewind_found_gone_overlaps_with_what_it_brought_before(version: str) -> None:
     landed, new = file(1, 1, "a.csv"), file(2, 1, "a.csv", version)
     gone = replace(landed, key=replace(landed.key, generation=2))
-    states = [*done(landed), replace(state_of(gone, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", gone=Gone.MISSING)), *done(new)]
+    states = [
+        *done(landed),
+        replace(state_of(gone, ChunkStatus.DONE), seal=Seal("p", 0, 0, "f", gone=Gone.MISSING)),
+        *done(new),
+    ]
     assert overlapping([new], History.of(states, landed_keys([landed, gone]))) == {new.key}
 
 

@@ -20,7 +20,6 @@ from deltalake import DeltaTable
 from hakiri.errors import render
 from hakiri.land.errors import HookFailed
 from hakiri.land.hooks.https import Poster
-from hakiri.model.chunk import TableKey
 from hakiri.model.crash_points import STOP_AT, Boundary
 from hakiri.model.ledger import HookMark, LandingStatus
 from hakiri.run.events import HookCalled, Landed

@@ -46,9 +46,7 @@ def land(catalog: SqliteCatalog, table: TableKey, chunks: list[Chunk]) -> None:
 def whole(table: str, number: int, reading: Reading) -> Chunk:
     """A round of one chunk."""
     key = ChunkKey("shop", table, chunk_name(number, 1))
-    return Chunk(
-        key, number, window_of(reading, "seen"), to_json(reading), round=number, is_refresh=reading.replaces
-    )
+    return Chunk(key, number, window_of(reading, "seen"), to_json(reading), round=number, is_refresh=reading.replaces)
 
 
 def test_only_the_window_is_read_again_and_the_reason_is_kept(catalog: SqliteCatalog) -> None:

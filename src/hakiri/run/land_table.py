@@ -27,7 +27,6 @@ from hakiri.model.staged import Content, StagedChunk, Tally
 from hakiri.model.types import Struct
 from hakiri.plan.batch import exchanges, next_batch
 from hakiri.plan.overlap import overlapping
-from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, cursor_after
 from hakiri.run import events
 from hakiri.run.context import RunContext

@@ -8,7 +8,7 @@ from clocks import ManualClock
 from conformance.catalog.plans import plan, registered, seal_for, table_of
 from hakiri.catalog.errors import CursorMoved, LandingHeld, LandingLost
 from hakiri.catalog.port import Catalog
-from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.chunk import ChunkKey
 from hakiri.model.ledger import Landing, LandingStatus, Pipeline
 
 TERM = 60.0
