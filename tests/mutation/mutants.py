@@ -371,7 +371,7 @@ MUTANTS = {
     ),
     "a hook that nobody notes": Mutant(
         "Hooks",
-        (Edit(CALL_HOOK, 'lambda: self._note(call.hook, "", landing.number)', "int"),),
+        (Edit(CALL_HOOK, "lambda: self._catalog.mark_hook(self._key, mark)", "int"),),
         (f"{HOOKS}::test_hooks_are_called_before_and_after_each_landing_and_journaled",),
     ),
     "a post-hook that is owed by nobody": Mutant(
