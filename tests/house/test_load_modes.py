@@ -22,7 +22,7 @@ IN_TEXT = re.compile(rf"(?:^|[`\"'])({'|'.join(LoadMode)})(?:$|[`\"'])")
 
 # What names a mode elsewhere, and why it does.
 ELSEWHERE = {
-    "land/quarantine/rows.py": {"LoadMode.APPEND"},  # rows that are set aside are added to a table of their own
+    "land/quarantine.py": {"LoadMode.APPEND"},  # rows that are set aside are added to a table of their own
     "plan/errors.py": {"upsert"},  # messages that say what a person can write instead
     # The word, and no load mode:
     "model/columns/change.py": {"upsert"},  # an operation of a change

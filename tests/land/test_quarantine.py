@@ -9,7 +9,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from hakiri.land.lander import Outcome, land
-from hakiri.land.quarantine.rows import land_quarantine
+from hakiri.land.quarantine import land_quarantine
 from hakiri.land.target import PathTarget
 from hakiri.model.columns.quarantine import QUARANTINED
 from hakiri.model.staged import StagedChunk

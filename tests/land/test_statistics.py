@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hakiri.land.staged.statistics import INDEXED_LEAVES, delta_statistics
+from hakiri.land.delta.adopt import INDEXED_LEAVES, delta_statistics
 
 LONG = Decimal("1234567890123456789012345678.0123456789")
 

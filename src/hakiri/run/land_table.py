@@ -13,7 +13,7 @@ from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.delta.durable import make_durable
 from hakiri.land.errors import NullKeys, StagedFileUnfit
 from hakiri.land.lander import Landed, Outcome, check_landing, land, last_number
-from hakiri.land.quarantine.rows import land_quarantine
+from hakiri.land.quarantine import land_quarantine
 from hakiri.land.recipe import LandRequest
 from hakiri.land.table_state import ExpectedLanding, expected_landing
 from hakiri.land.target import quarantine_of, tombstones_of

@@ -158,7 +158,7 @@ def broken_rules(settings: Settings, project: Project) -> dict[str, dict[str, in
 
     Tables that have none yet are left out. Raises TableUnreadable.
     """
-    from hakiri.land.quarantine.broken_rules import count_rules  # loads what reads Delta tables
+    from hakiri.land.quarantine import count_rules  # loads what reads Delta tables
 
     pairs = [(one.spec, table) for one in project.pipelines.values() for table in one.spec.tables]
     kept = {

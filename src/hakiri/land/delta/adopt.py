@@ -1,9 +1,18 @@
-"""Sealed files become a table's files without a byte of them being written again."""
+"""Make sealed files part of a table without rewriting them: their add actions, with statistics from their footers.
+
+A Parquet footer and a Delta statistic differ. The footer of a float does not count NaN, which Spark sorts above all
+other values, so no greatest value is given for floats. Long texts are cut, the greater one upwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,13 +20,41 @@ from deltalake.transaction import AddAction
 
 from hakiri.land.errors import StagedFileUnfit
 from hakiri.land.recipe import Recipe
-from hakiri.land.staged.statistics import delta_statistics
 from hakiri.model.staged import StagedFile
+
+INDEXED_LEAVES = 32
+"""How many columns have statistics, counted as Delta does: leaf by leaf, from the left."""
+TEXT_PREFIX = 32
+
+_LAST_ASCII, _LAST_CHARACTER = "\x7f", "\U0010ffff"
+
+Leaf = tuple[str, ...]
 
 
 def add_actions(recipe: Recipe, folder: Path) -> tuple[AddAction, ...]:
     """The add action of each file with rows, its statistics taken from its footer. Raises StagedFileUnfit."""
     return tuple(_actions(recipe, folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a file says about one column."""
+
+    nulls: int | None
+    low: Any = None
+    high: Any = None
+
+
+def delta_statistics(footer: pq.FileMetaData) -> str:
+    """The statistics of an add action, as JSON."""
+    found = dict(_columns(footer))
+    plain = {
+        "numRecords": footer.num_rows,
+        "minValues": _nested({leaf: _low(bounds.low) for leaf, bounds in found.items()}),
+        "maxValues": _nested({leaf: _high(bounds.high) for leaf, bounds in found.items()}),
+        "nullCount": _nested({leaf: bounds.nulls for leaf, bounds in found.items()}),
+    }
+    return _json(plain)
 
 
 def _actions(recipe: Recipe, folder: Path) -> Iterator[AddAction]:
@@ -49,3 +86,108 @@ def _footer(recipe: Recipe, file: StagedFile, path: Path) -> pq.FileMetaData:
     if footer.num_rows != file.rows:
         raise StagedFileUnfit(table=table, path=file.path, problem="wrong row count")
     return footer
+
+
+def _columns(footer: pq.FileMetaData) -> Iterator[tuple[Leaf, Bounds]]:
+    """The bounds of each indexed leaf that is in no list or map."""
+    leaves = _leaves(footer.schema.to_arrow_schema())
+    for index, leaf in zip(range(min(footer.num_columns, INDEXED_LEAVES)), leaves, strict=False):
+        if leaf is not None:
+            yield leaf, _bounds(footer, index)
+
+
+def _leaves(schema: pa.Schema) -> Iterator[Leaf | None]:
+    """The path of each leaf in a file's own order; None for those that repeat, which have no bounds per row."""
+    for field in schema:
+        yield from _leaves_of(field, ())
+
+
+def _leaves_of(field: pa.Field, above: Leaf) -> Iterator[Leaf | None]:
+    path = (*above, field.name)
+    if pa.types.is_struct(field.type):
+        for index in range(field.type.num_fields):
+            yield from _leaves_of(field.type.field(index), path)
+    elif pa.types.is_nested(field.type):
+        yield from (None for _ in range(_width(field.type)))
+    else:
+        yield path
+
+
+def _width(kind: pa.DataType) -> int:
+    if not pa.types.is_nested(kind):
+        return 1
+    return sum(_width(kind.field(index).type) for index in range(kind.num_fields))
+
+
+def _bounds(footer: pq.FileMetaData, column: int) -> Bounds:
+    """The bounds over all row groups; a group that does not tell leaves the file without."""
+    groups = [footer.row_group(index).column(column) for index in range(footer.num_row_groups)]
+    told = [group.statistics for group in groups]
+    if any(one is None or not one.has_null_count for one in told):
+        return Bounds(None)
+    nulls = sum(one.null_count for one in told)
+    valued = [one for one, group in zip(told, groups, strict=True) if one.null_count < group.num_values]
+    if not valued or not all(one.has_min_max for one in valued):
+        return Bounds(nulls)
+    try:
+        return Bounds(nulls, min(one.min for one in valued), max(one.max for one in valued))
+    except (OverflowError, ValueError, TypeError):  # an instant beyond what Python can name
+        return Bounds(nulls)
+
+
+def _low(value: Any) -> Any:
+    match value:
+        case bool() | bytes():
+            return None
+        case int() | Decimal():
+            return value
+        case str():
+            return value[:TEXT_PREFIX]
+        case float():
+            return value if abs(value) != float("inf") else None
+        case datetime():
+            return _instant(value)
+        case date():
+            return value.isoformat()
+        case _:
+            return None
+
+
+def _high(value: Any) -> Any:
+    match value:
+        case float():
+            return None
+        case str() if len(value) > TEXT_PREFIX:
+            # What takes the place of the rest has to sort after it.
+            last = _LAST_ASCII if value[TEXT_PREFIX] < _LAST_ASCII else _LAST_CHARACTER
+            return value[:TEXT_PREFIX] + last if value[TEXT_PREFIX] < last else None
+        case _:
+            return _low(value)
+
+
+def _instant(value: datetime) -> str:
+    text = value.replace(tzinfo=None).isoformat(timespec="microseconds")
+    return text if value.tzinfo is None else f"{text}Z"
+
+
+def _nested(values: Mapping[Leaf, Any]) -> dict[str, Any]:
+    """The values that are known, as objects within objects."""
+    whole: dict[str, Any] = {}
+    for (*above, name), value in values.items():
+        if value is not None:
+            inner = whole
+            for step in above:
+                inner = inner.setdefault(step, {})
+            inner[name] = value
+    return whole
+
+
+def _json(value: Any) -> str:
+    """JSON in which a decimal stays a number, digit by digit."""
+    match value:
+        case dict():
+            return "{" + ",".join(f"{json.dumps(name)}:{_json(one)}" for name, one in value.items()) + "}"
+        case Decimal():
+            return format(value, "f")
+        case _:
+            return json.dumps(value, allow_nan=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltalake import DeltaTable
 
-from hakiri.land.delta.restored import restored_to
+from hakiri.land.delta.log import restored_to
 from hakiri.land.stamp import Mark, from_text
 from hakiri.land.target import Target, folder_of, sql_name
 from hakiri.model.ledger import Landing, LandingStatus

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hakiri.land.delta.restored import restored_to
 from hakiri.land.table_state import ExpectedLanding, require_forward
 from hakiri.land.target import Target, folder_of
+
+_UNKNOWN = -1
+"""Every commit of a restore names its version; one that does not went back who knows how far."""
 
 
 def require_not_moved_back(table: str, target: Target, expected: ExpectedLanding | None) -> None:
@@ -39,6 +42,17 @@ def commit_info(commit: Path) -> dict[str, Any]:
         return {}
     infos = (action["commitInfo"] for line in lines if "commitInfo" in (action := json.loads(line)))
     return next(infos, {})
+
+
+def restored_to(operation: object, parameters: Mapping[str, Any] | None) -> int | None:
+    """The version that a commit put its table back to; None for a commit of another kind."""
+    if operation != "RESTORE":
+        return None
+    version = (parameters or {}).get("version")
+    try:
+        return int(json.loads(version)) if isinstance(version, str) else int(version)  # type: ignore[arg-type]  # caught
+    except (TypeError, ValueError):
+        return _UNKNOWN
 
 
 def _restored_to(commit: Path) -> int | None:

@@ -1,1 +1,1 @@
-"""Read staged Parquet files: types, key counts, statistics and samples."""
+"""Read staged Parquet files: types, key counts and samples."""

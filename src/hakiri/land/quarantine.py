@@ -1,4 +1,4 @@
-"""Quarantined rows are kept as surely as the others are landed: once, in a table of their own."""
+"""Land quarantined rows in a table of their own, and count them by rule."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hakiri.land.delta.spark_errors import translating
+from hakiri.land.errors import TableNotLanded, TableUnreadable
 from hakiri.land.lander import Landed, land
 from hakiri.land.layout import BARE
+from hakiri.land.query.rust import ask
 from hakiri.land.recipe import LandRequest
 from hakiri.land.staged.files import reading
 from hakiri.land.staged.sample import files_at
-from hakiri.land.target import Target, quarantine_of
+from hakiri.land.target import PathTarget, Target, quarantine_of, sql_name
 from hakiri.model.chunk import TableKey
 from hakiri.model.staged import StagedChunk, StagedFile, Tally
 from hakiri.spec.load import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+COUNT = "SELECT rule_id, COUNT(*) AS found FROM {table} GROUP BY rule_id ORDER BY found DESC, rule_id"
 
 
 def land_quarantine(
@@ -54,6 +59,25 @@ def land_quarantine(
         ),
         spark,
     )
+
+
+def count_rules(name: str, target: Target, spark: Callable[[], SparkSession]) -> dict[str, int]:
+    """Rows by rule, the most first; nothing where there is no table. Raises QueryError, or what a session raises."""
+    if isinstance(target, PathTarget):
+        try:
+            answer = ask(COUNT.format(table="kept"), {"kept": target.path})
+        except TableNotLanded:
+            return {}
+        return {str(rule): int(str(count)) for rule, count in answer.rows}
+
+    def failure(reason: str) -> TableUnreadable:
+        return TableUnreadable(table=name, reason=reason)
+
+    with translating(lambda: failure("others write to it"), failure, table=name):
+        session = spark()
+        if not session.catalog.tableExists(sql_name(target)):
+            return {}
+        return {row["rule_id"]: row["found"] for row in session.sql(COUNT.format(table=sql_name(target))).collect()}
 
 
 def _quarantined(request: LandRequest, chunk: StagedChunk) -> StagedChunk:

@@ -1,1 +1,0 @@
-"""Land quarantined rows and count them by rule."""
