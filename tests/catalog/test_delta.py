@@ -170,6 +170,16 @@ def test_a_neighbour_sees_rows_that_changed_and_rows_that_were_archived(opens: O
     assert neighbour._store.read((CHUNKS,), lambda session: len(session.rows("SELECT * FROM chunks"))) == 2
 
 
+def test_a_table_that_another_process_is_about_to_create_keeps_nobody_from_creating_the_next(
+    opens: Opens, tmp_path: Path
+) -> None:
+    begun = tmp_path / "landings" / "_delta_log"
+    begun.mkdir(parents=True)
+    (begun / "_commit_0.json.tmp").touch()
+    registered(opens(), "p", 1)
+    assert opens().progress("p")[0].total == 1
+
+
 def test_an_archive_move_cut_in_half_loses_nothing_and_counts_nothing_twice(opens: Opens) -> None:
     catalog = opens()
     registered(catalog, "p", 2)

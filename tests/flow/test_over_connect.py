@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -18,6 +19,8 @@ from connect_servers import ConnectServer
 from flow.kills import MODES
 from flow.shops import SqliteShop, order, orders, truth
 from flow.stand import Rows
+from hakiri.engine.settings import default_cache_dir
+from shared_servers import locked
 
 REPO = Path(__file__).parents[2]
 PROJECT = """\
@@ -47,8 +50,8 @@ class Client:
 
     server: ConnectServer
     folder: Path
-    programs: Path | None = None
-    """Of another environment than the tests' own."""
+    packages: Path | None = None
+    """Where Hakiri is installed for another environment than the tests' own."""
 
     def __post_init__(self) -> None:
         trap = self.folder / "bin" / "java"
@@ -65,14 +68,14 @@ class Client:
     def _end(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {"JAVA_HOME": str(self.folder), "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"}
         environment |= {"SPARK_REMOTE": self.server.address}
-        if self.programs is None:
+        if self.packages is None:
             ended = run_program(program, *arguments, cwd=self.folder, environment=environment)
         else:
-            command = [str(self.programs / program), *arguments]
+            command = [str(self.packages / "bin" / program), *arguments]
             ended = subprocess.run(
                 command,
                 cwd=self.folder,
-                env=os.environ | environment,
+                env={**os.environ, **environment, "PYTHONPATH": str(self.packages)},
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE,
@@ -153,21 +156,35 @@ def test_the_tasks_of_a_job_land_with_the_catalog_in_named_tables_too(client: Cl
 
 @pytest.fixture(scope="module")
 def databricks_connect(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment of its own, as uv.lock has it: databricks-connect in the place of Spark."""
-    folder = tmp_path_factory.mktemp("databricks_connect")
-    wanted = ["--no-dev", "--extra", "databricks-connect", "--no-editable", "--reinstall-package", "hakiri"]
-    made = subprocess.run(
-        ["uv", "sync", "--frozen", "--project", str(REPO), *wanted],
-        env={**os.environ, "UV_PROJECT_ENVIRONMENT": str(folder), "VIRTUAL_ENV": ""},
+    """Hakiri, installed for an environment that has databricks-connect in the place of Spark, as uv.lock has it.
+
+    That environment is made once for each uv.lock, and kept in the user's cache with its bytecode.
+    """
+    pins = hashlib.sha256((REPO / "uv.lock").read_bytes()).hexdigest()[:12]
+    cached = default_cache_dir() / "tests" / f"databricks-connect-{pins}"
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    with locked(cached.with_suffix(".lock")):
+        wanted = ["--no-dev", "--extra", "databricks-connect", "--no-install-project"]
+        made = run_uv("sync", "--frozen", "--project", str(REPO), *wanted, UV_PROJECT_ENVIRONMENT=str(cached))
+    if made.returncode and ("Failed to fetch" in made.stderr or "error sending request" in made.stderr):
+        pytest.skip("databricks-connect cannot be fetched: no package registry answers")
+    assert made.returncode == 0, made.stderr
+    packages = tmp_path_factory.mktemp("databricks_connect")
+    into = ["--python", str(cached / "bin" / "python"), "--target", str(packages)]
+    installed = run_uv("pip", "install", "--no-deps", *into, str(REPO))
+    assert installed.returncode == 0, installed.stderr
+    return packages
+
+
+def run_uv(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["uv", *arguments],
+        env={**os.environ, "VIRTUAL_ENV": "", **environment},
         capture_output=True,
         text=True,
         timeout=PATIENCE,
         check=False,
     )
-    if made.returncode and ("Failed to fetch" in made.stderr or "error sending request" in made.stderr):
-        pytest.skip("databricks-connect cannot be fetched: no package registry answers")
-    assert made.returncode == 0, made.stderr
-    return folder / "bin"
 
 
 def test_databricks_connect_lands_a_pipeline_and_asks_it(

@@ -1,4 +1,7 @@
-"""Count the statements and the jobs of a landing, as the session's own status store lists them."""
+"""Count the statements and the jobs of a landing, as the session's own status store lists them.
+
+`pytest -s` prints the counts.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,32 @@ from pyspark.sql import SparkSession
 
 
 @contextmanager
+def carried_out(spark: SparkSession) -> Iterator[list[Any]]:
+    """Yield a list that has, after the block, what Spark has carried out in it."""
+    before = {one.executionId() for one in _executions(spark)}
+    new: list[Any] = []
+    yield new
+    new += [one for one in _executions(spark) if one.executionId() not in before]
+
+
+def count_jobs(executions: list[Any]) -> int:
+    return sum(one.jobs().size() for one in executions)
+
+
+@contextmanager
 def at_most(spark: SparkSession, *, statements: int, jobs: int) -> Iterator[None]:
-    """Fail if the block makes Spark carry out more than this, and list what it was.
+    """Print what the block makes Spark carry out; fail if it is more than this, and list what it was.
 
     A statement is what was asked of Spark, views included; what Delta asks within one counts by its jobs alone.
     """
-    before = {one.executionId() for one in _executions(spark)}
-    yield
-    new = [one for one in _executions(spark) if one.executionId() not in before]
+    with carried_out(spark) as new:
+        yield
     asked = [one for one in new if one.rootExecutionId() == one.executionId()]
-    found = len(asked), sum(one.jobs().size() for one in new)
-    listed = "\n".join(f"{one.jobs().size()} jobs: {one.description().splitlines()[0]}" for one in new)
-    assert found[0] <= statements, f"{found[0]} statements and {found[1]} jobs:\n{listed}"
-    assert found[1] <= jobs, f"{found[0]} statements and {found[1]} jobs:\n{listed}"
+    told = f"{len(asked)} statements, {count_jobs(new)} jobs"
+    print(told)  # noqa: T201
+    listed = "\n".join([told, *(f"{one.jobs().size()} jobs: {one.description().splitlines()[0]}" for one in new)])
+    assert len(asked) <= statements, listed
+    assert count_jobs(new) <= jobs, listed
 
 
 def _executions(spark: SparkSession) -> list[Any]:

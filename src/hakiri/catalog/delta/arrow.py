@@ -5,6 +5,8 @@ Import it lazily: loading Arrow takes as long as all of `hakiri status`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -22,6 +24,14 @@ def source(changes: Changes, revision: int) -> pa.Table:
         for change in changes.by_key.values()
     ]
     return pa.Table.from_pylist(rows, schema=schema)
+
+
+def spark_source(table: Table, rows: Iterable[Sequence[Value | bool]]) -> pa.Table:
+    """Return rows in the columns of a MERGE by Spark, which also has the head row and what it expects."""
+    more = [("revision", pa.int64()), ("head", pa.string()), ("expected", pa.int64()), ("is_gone", pa.bool_())]
+    kept = [(name, pa.string()) for name in texts(table)] + [(name, pa.int64()) for name in ints(table)]
+    schema = pa.schema([*kept, *more])
+    return pa.table([list(column) for column in zip(*rows, strict=True)], schema=schema)
 
 
 def physical(table: Table) -> pa.Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -231,7 +231,8 @@ class RustExecutor:
             handle = DeltaTable(path)
         except TableNotFoundError:
             for log in self._root.glob("*/_delta_log"):  # do not create a table beside those of a newer release
-                _require_known_handle(DeltaTable(log.parent))
+                with suppress(TableNotFoundError):  # another process is creating it
+                    _require_known_handle(DeltaTable(log.parent))
             handle = _create(path, table, self._properties)
         _require_known_handle(handle)
         return handle

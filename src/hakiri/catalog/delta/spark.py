@@ -181,6 +181,9 @@ class SparkExecutor:
         self._commits: Counter[Table] = Counter()
         self._append_only: str | None = None
         self._version = SCHEMA_VERSION
+        # Of an Arrow table, a classic session knows how many rows it has, so a MERGE joins them without a shuffle.
+        # Spark 3 takes none. A Connect session sends rows as Arrow anyway.
+        self._takes_arrow = hasattr(spark, "_jsparkSession") and int(spark.version.partition(".")[0]) >= 4
         with self._translated():
             described = self._describe_schema()
         # Before any table is created or read: a second writer must not even try.
@@ -415,7 +418,12 @@ class SparkExecutor:
         self._spark.sql(statement, source=self._source(changes, head)).collect()
 
     def _source(self, changes: Changes, head: Head) -> DataFrame:
-        return self._spark.createDataFrame(list(_source(changes, head)), _source_schema(changes.table))
+        rows = list(_source(changes, head))
+        if self._takes_arrow:
+            from hakiri.catalog.delta.arrow import spark_source
+
+            return self._spark.createDataFrame(spark_source(changes.table, rows))
+        return self._spark.createDataFrame(rows, _source_schema(changes.table))
 
     def _is_committed(self, table: Table, commit: str) -> bool:
         if table.append_only:  # it has no head row that records commits
