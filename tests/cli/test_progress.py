@@ -11,7 +11,17 @@ from rich.console import Console
 from cli.told_lines import without_time
 from clocks import ManualClock
 from hakiri.cli import progress
-from hakiri.run.events import ChunkFailed, ChunkStaged, CursorMoved, LandingReserved, Planned, RunEnded, RunStarted
+from hakiri.run.events import (
+    ChunkFailed,
+    ChunkStaged,
+    CursorMoved,
+    LandingReserved,
+    Planned,
+    RunEnded,
+    RunStarted,
+    SparkAwaited,
+    SparkReady,
+)
 from run.events import claimed, event, landed, planned, staged
 
 
@@ -26,9 +36,12 @@ def test_a_pipe_gets_one_line_for_each_thing_that_matters(
         for one in (
             event(RunStarted(node="n1")),
             planned(2),
+            event(SparkAwaited(), 0),
+            event(SparkReady(seconds=1.0), 1),
             claimed(1, 1),
             staged(1, 2),
-            event(LandingReserved(table="orders", number=1, chunks=1), 3),
+            staged(2, 3.5, waited=2.0),
+            event(LandingReserved(table="orders", number=1, chunks=1), 3.5),
             landed(1, 4),
             event(CursorMoved(table="orders", landing=1), 4),
             event(RunEnded(status="succeeded", rows=100, bytes=1000, error=None), 5),
@@ -37,7 +50,10 @@ def test_a_pipe_gets_one_line_for_each_thing_that_matters(
     assert lines(capsys) == [
         "shop: run r-shop started on n1",
         "shop: orders: planned, 2 chunks to do, 2 of them new",
+        "shop: waiting for Spark",
+        "shop: Spark is ready after 1.0s",
         "shop: orders: chunk 0001-00001 staged, 100 rows in 1.0s; 1/2 chunks, 100 rows/s, 1.0s left",
+        "shop: orders: chunk 0001-00002 staged, 100 rows in 1.0s (waited 2.0s for a worker); 2/2 chunks, 80 rows/s",
         "shop: orders: landing 1 adopted as version 0, 100 rows in 0.5s",
         "shop: run r-shop succeeded, 100 rows",
     ]
@@ -121,9 +137,9 @@ def test_the_display_has_one_line_per_pipeline_that_moves_with_the_clock(clock: 
     board.show(event(RunStarted(node="n1"), pipeline="[odd]"))
     clock.advance(3)
     shown = [line.split() for line in drawn(board).splitlines()[2:]]
-    assert shown[0][:2] == ["shop", "reading"]
+    assert shown[0][:3] == ["shop", "reading", "1.0s"]
     assert shown[0][-4:] == ["1/4", "100", "50", "6.0s"]
-    assert shown[1][:2] == ["[odd]", "planning"]
+    assert shown[1][:3] == ["[odd]", "planning", "3.0s"]
     clock.advance(2)
     assert "25" in drawn(board)
 

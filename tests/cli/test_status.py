@@ -91,7 +91,7 @@ def running(worked: Path) -> tuple[Path, ManualClock]:
         clock.advance(70)
         journal.record(ChunkClaimed(table="orders", chunk="c0", attempt=1))
         clock.advance(30)
-        staged = ChunkStaged(table="orders", chunk="c0", attempt=1, read=600, rows=600, bytes=6_000, seconds=10.0)
+        staged = ChunkStaged(table="orders", chunk="c0", attempt=1, read=600, rows=600, bytes=6_000, seconds=30.0)
         journal.record(staged)
     catalog = open_catalog(catalog_settings(settings, found))
     catalog.record_run(Run("r1", "orders", RunStatus.RUNNING, clock.now()))
@@ -114,8 +114,8 @@ def test_a_run_under_way_tells_its_speed_in_the_documented_shape(
         "rate_budget",
         "rate_budget_consumed_pct",
     ]
-    assert state["throughput"] == {"rows_per_sec": 20, "bytes_per_sec": 200}
-    assert state["eta_seconds"] == 60
+    assert state["throughput"] == {"rows_per_sec": 10, "bytes_per_sec": 100}
+    assert state["eta_seconds"] == 30
     assert state["started_at"] == "2026-05-12T08:15:40Z"
     assert state["rate_budget_consumed_pct"] == 25, "the claim of more than a minute ago is not in the window"
     assert (state["latest_run"], state["latest_status"]) == ("r1", "running")

@@ -38,12 +38,13 @@ DIFFERS = {
 def alike(text: str) -> str:
     """The text without what differs from run to run: times, sizes, names of runs, and white space.
 
-    Lines of several pipelines come in any order, and of chunks that end within a second one is told.
+    Lines of several pipelines come in any order, of chunks that end within a second one is printed, and a pipeline
+    waits for Spark only where no other one has started it.
     """
     for pattern, name in DIFFERS.items():
         text = re.sub(pattern, name, text)
     lines = [line.rstrip() for line in text.strip().splitlines()]
-    told = sorted(line for line in lines if line.startswith("TIME") and " staged, " not in line)
+    told = sorted(line for line in lines if line.startswith("TIME") and not re.search(" staged, | Spark", line))
     return "\n".join([*told, *(line for line in lines if not line.startswith("TIME"))])
 
 

@@ -71,6 +71,7 @@ MAP = {
     "engine.secret_scope": room("errors model", "databricks"),
     "run": room(STAGES),
     "run.services": room(STAGES, "pyspark"),
+    "run.context": room(STAGES, "pyspark"),
     "run.owner": room(STAGES, "pyspark"),
     "run.upkeep": room(STAGES, "pyspark"),
     "run.watermarks": room(STAGES, "pyspark"),

@@ -26,7 +26,15 @@ def claimed(chunk: int, seconds: float, *, table: str = "orders") -> Event:
     return event(ChunkClaimed(table=table, chunk=f"0001-{chunk:05}", attempt=1), seconds)
 
 
-def staged(chunk: int, seconds: float, *, rows: int = 100, took: float = 1.0, table: str = "orders") -> Event:
+def staged(
+    chunk: int,
+    seconds: float,
+    *,
+    rows: int = 100,
+    took: float = 1.0,
+    waited: float | None = None,
+    table: str = "orders",
+) -> Event:
     return event(
         ChunkStaged(
             table=table,
@@ -38,6 +46,7 @@ def staged(chunk: int, seconds: float, *, rows: int = 100, took: float = 1.0, ta
             filtered=0,
             bytes=rows * 10,
             seconds=took,
+            waited_seconds=waited,
         ),
         seconds,
     )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from hakiri.run.events import ChunkFailed, ChunkLost, RunEnded, RunStarted, Stopping
+from hakiri.run.events import (
+    ChunkFailed,
+    ChunkLost,
+    LandingReserved,
+    RunEnded,
+    RunStarted,
+    SparkAwaited,
+    SparkReady,
+    Stopping,
+)
 from hakiri.run.progress import Activity, RunProgress, claimed_since, progress_of
 from run.events import claimed, event, landed, later, planned, staged
 
@@ -50,6 +59,37 @@ def test_the_first_seconds_are_measured_from_the_first_claim_and_not_from_the_st
     assert pace.eta_seconds(later(12)) == pytest.approx(6)
 
 
+def test_the_start_of_the_first_workers_is_no_part_of_the_time_left() -> None:
+    claims = [claimed(number, 0) for number in range(1, 5)]
+    first = progress_of([planned(12), *claims, staged(1, 10, took=1)])
+    assert first.eta_seconds(later(10)) == pytest.approx(8 * 1 / 3)
+    wave = first.after(claimed(5, 10)).after(staged(2, 10, took=1))
+    assert wave.eta_seconds(later(10)) == pytest.approx((1 + 7 * 1) / 3)
+
+
+def test_chunks_in_flight_are_soon_done_where_others_are() -> None:
+    progress = progress_of([planned(2), claimed(1, 0), claimed(2, 0), staged(1, 8, took=1)])
+    assert progress.eta_seconds(later(8)) == 0.0
+
+
+def test_what_a_run_waits_for_is_said_until_it_is_there() -> None:
+    waiting = progress_of([event(RunStarted(node="n")), planned(2, 1), event(SparkAwaited(), 2)])
+    assert (waiting.doing, waiting.since) == (Activity.SPARK, later(2))
+    ready = waiting.after(event(SparkReady(seconds=5.0), 7))
+    assert (ready.doing, ready.since) == (Activity.PLANNING, later(7))
+    first = ready.after(claimed(1, 7)).after(claimed(2, 8))
+    assert (first.doing, first.since) == (Activity.FIRST_CHUNK, later(7))
+    reading = first.after(staged(1, 12))
+    assert (reading.doing, reading.since) == (Activity.READING, later(12))
+    assert reading.after(claimed(3, 13)).doing is Activity.READING
+
+
+def test_a_landing_goes_on_once_spark_is_ready() -> None:
+    reserved = event(LandingReserved(table="orders", number=1, chunks=1), 1)
+    progress = progress_of([planned(1), reserved, event(SparkAwaited(), 2), event(SparkReady(seconds=5.0), 7)])
+    assert progress.doing is Activity.LANDING
+
+
 def test_a_round_planned_after_another_adds_to_what_is_done() -> None:
     pace = progress_of([planned(1), claimed(1, 0), staged(1, 1), landed(1, 2), planned(2, 3)])
     assert (pace.done, pace.total) == (1, 3)
@@ -66,18 +106,18 @@ def test_chunks_that_an_earlier_run_staged_are_done_once_they_have_landed() -> N
 def test_a_chunk_that_another_worker_took_is_not_waited_for() -> None:
     lost = event(ChunkLost(table="orders", chunk="0001-00001", attempt=1), 2)
     pace = progress_of([planned(2), claimed(1, 0), claimed(2, 0), staged(2, 1), lost])
-    assert (pace.done, pace.total, pace.running) == (1, 1, frozenset())
+    assert (pace.done, pace.total, pace.running) == (1, 1, {})
 
 
 def test_a_failed_chunk_is_neither_running_nor_done() -> None:
     failed = event(ChunkFailed(table="orders", chunk="0001-00001", attempt=1, status="waiting", code="", message=""), 2)
     pace = progress_of([planned(2), claimed(1, 0), failed])
-    assert (pace.done, pace.left, pace.running) == (0, 2, frozenset())
+    assert (pace.done, pace.left, pace.running) == (0, 2, {})
 
 
 def test_an_ended_run_says_how() -> None:
     pace = progress_of([planned(1), claimed(1, 0), event(RunEnded(status="failed", rows=0, bytes=0), 3)])
-    assert (pace.doing, pace.outcome, pace.running) == (Activity.ENDED, "failed", frozenset())
+    assert (pace.doing, pace.outcome, pace.running) == (Activity.ENDED, "failed", {})
 
 
 def test_a_run_that_was_told_to_stop_is_stopping_until_it_has_ended() -> None:

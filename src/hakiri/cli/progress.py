@@ -132,7 +132,7 @@ class Board:
         now = self._ended.get(name) or self._clock.now()
         left = "-" if progress.doing is Activity.ENDED else span(progress.eta_seconds(now) if progress.total else None)
         return (
-            _state(progress),
+            _state(progress, now),
             f"{_bar(progress)} {progress.done:,}/{progress.total:,}",
             amount(progress.rows),
             amount(progress.rows_per_second(now)),
@@ -140,9 +140,9 @@ class Board:
         )
 
 
-def _state(progress: RunProgress) -> str:
+def _state(progress: RunProgress, now: datetime) -> str:
     if progress.outcome is None:
-        return progress.doing.value
+        return f"{progress.doing.value} {span((now - progress.since).total_seconds() if progress.since else 0.0)}"
     colour = {"succeeded": "green", "failed": "red"}.get(progress.outcome, "yellow")
     return f"[{colour}]{plain(progress.outcome)}[/{colour}]"
 

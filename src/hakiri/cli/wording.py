@@ -24,6 +24,8 @@ from hakiri.run.events import (
     Retrying,
     RunEnded,
     RunStarted,
+    SparkAwaited,
+    SparkReady,
     StageEnded,
     Stopping,
     TableFailed,
@@ -44,12 +46,18 @@ def describe_event(event: Event) -> str:  # noqa: C901 one case for each kind
             return f"{one.table}: planned, {count_of(one.open, 'chunk')} to do{_new(one.new)}{_lacking(one.rows)}"
         case Cautioned() as one:
             return f"{one.table}: caution: {one.message}"
+        case SparkAwaited():
+            return "waiting for Spark"
+        case SparkReady(seconds=seconds):
+            return f"Spark is ready after {span(seconds)}"
         case PhaseMoved(before=before, after=after):
             return f"{before} -> {after}"
         case ChunkClaimed() as one:
             return f"{_chunk(one)} begun"
         case ChunkStaged() as one:
-            return f"{_chunk(one)} staged, {count_of(one.rows, 'row')}{_not_staged(one)}{_took(one.seconds)}"
+            waited = one.waited_seconds or 0.0
+            wait = f" (waited {span(waited)} for a worker)" if waited >= 1 else ""
+            return f"{_chunk(one)} staged, {count_of(one.rows, 'row')}{_not_staged(one)}{_took(one.seconds)}{wait}"
         case ChunkNoted() as one:
             return f"{_chunk(one)}: {one.message}"
         case ChunkFailed() as one:

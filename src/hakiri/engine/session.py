@@ -48,6 +48,11 @@ def close_session() -> None:
         _held.session = None
 
 
+def has_session() -> bool:
+    """Return whether the session of this process is open. Never waits for one that is being started."""
+    return _held.session is not None
+
+
 def choose_kind(settings: EngineSettings) -> SessionKind:
     """Return the requested kind; for `auto`, prefer a runtime's session, then a remote one, then an embedded one."""
     if settings.kind is not SessionKind.AUTO:

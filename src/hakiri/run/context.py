@@ -5,19 +5,23 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from time import monotonic
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from hakiri.errors import HakiriError, mask
 from hakiri.model.clock import Clock
 from hakiri.model.errors import Bug
-from hakiri.run.events import Retrying
+from hakiri.run.events import Retrying, SparkAwaited, SparkReady
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import Journal
 from hakiri.run.retry import Backoff, call_with_retries
 from hakiri.run.services import Services
 from hakiri.run.stop import Stop
 from hakiri.spec.pipeline import PipelineSpec
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _Answer = TypeVar("_Answer")
 
@@ -41,6 +45,16 @@ class RunContext:
     @property
     def backoff(self) -> Backoff:
         return Backoff.of(self.spec.retry)
+
+    def spark(self) -> SparkSession:
+        """Return the Spark session. If it has to be started first, record that the run waits for it, and how long."""
+        if self.services.has_spark():
+            return self.services.spark()
+        self.journal.record(SparkAwaited())
+        started = monotonic()
+        session = self.services.spark()
+        self.journal.record(SparkReady(seconds=round(monotonic() - started, 3)))
+        return session
 
     def as_bug(self, unforeseen: Exception) -> Bug:
         """Turn an unexpected exception into an error, with its traceback in a file beside the journal."""

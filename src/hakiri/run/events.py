@@ -51,6 +51,21 @@ class Cautioned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SparkAwaited:
+    """The run has asked for a Spark session, which is not open yet."""
+
+    kind: ClassVar[str] = "spark_awaited"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkReady:
+    """The Spark session is open; `seconds` is how long this run has waited for it."""
+
+    kind: ClassVar[str] = "spark_ready"
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseMoved:
     """The pipeline has moved to another phase."""
 
@@ -88,6 +103,9 @@ class ChunkStaged(ChunkEvent):
     added: int = 0
     bytes: int
     seconds: float | None = None
+    """How long the task has worked on it."""
+    waited_seconds: float | None = None
+    """How long the chunk has waited for its task, from its claim on: the first ones wait for a worker to start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +265,7 @@ class RunEnded:
 
 
 Body = (
-    RunStarted | StageEnded | Planned | Cautioned | PhaseMoved
+    RunStarted | StageEnded | Planned | Cautioned | SparkAwaited | SparkReady | PhaseMoved
     | ChunkClaimed | ChunkStaged | ChunkNoted | ChunkFailed | ChunkReleased | ChunkLost
     | LandingReserved | Landed | CursorMoved | HookCalled | HookFailed | TableFailed
     | ViewChanged | ViewFailed | Retrying | Stopping | RunEnded

@@ -91,7 +91,7 @@ class ChunkExtractor:
         if self._quota.is_used_up:
             self.is_tick_over = True
             return
-        self._context.with_retries("start of Spark", self._context.services.spark)
+        self._context.with_retries("start of Spark", self._context.spark)
         pool = ThreadPoolExecutor(self._slots, thread_name_prefix=f"slot-{self._context.spec.id}")
         poll = _POLL_SECONDS
         try:
@@ -162,7 +162,7 @@ class ChunkExtractor:
         chunk = self._observed(lease)
         try:
             chunk.claimed()
-            staged = call_on_executor(self._context.services.spark(), self._extraction(lease))
+            staged = call_on_executor(self._context.spark(), self._extraction(lease))
             self._context.with_retries("complete", lambda: self._context.services.catalog.complete(lease, staged.seal))
             self.won[lease.chunk.key] = lease.attempt
             passing(Boundary.COMPLETED)

@@ -38,6 +38,8 @@ class Staged:
     seal: Seal
     tally: Tally
     broken: Mapping[str, int]
+    seconds: float
+    """How long the task took, without the start of its worker."""
     notes: tuple[str, ...] = ()
 
 
@@ -63,6 +65,7 @@ class Extraction:
 
         Raises SourceError, ExtractError, StageError, NotWritable; TaskStopped when the run is being stopped.
         """
+        started = monotonic()
         with AttemptWriter(self.files, self.attempt) as writer:
             extracted, gone = self._extract(writer)
             staged = seal(
@@ -83,7 +86,7 @@ class Extraction:
             cursor=_cursor(extracted),
             gone=gone,
         )
-        return Staged(sealed, extracted.tally, extracted.broken, extracted.notes)
+        return Staged(sealed, extracted.tally, extracted.broken, monotonic() - started, extracted.notes)
 
     def _extract(self, writer: AttemptWriter) -> tuple[Extracted, Gone | None]:
         """Extract the rows. Returns also why the planned file was not there to be read, if it was not."""

@@ -206,21 +206,20 @@ class TableLander:
             return None
 
     def _carry_out(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed | None:
-        services = self._context.services
         with self._catalog.one_look():
             states = self._states(landing.chunks)
             staged = self._staged_of(landing, states, fresh)
             request = self._request(landing, [states[key] for key in landing.chunks], staged)
         if self._has_hole(request, states.values()):
             return self._leave_as_it_is(landing, request, staged)
-        check_landing(request, services.spark)  # what stops the landing stops what comes before it, too
-        aside = land_quarantine(request, services.spark, target=self._place.quarantine)
+        check_landing(request, self._context.spark)  # what stops the landing stops what comes before it, too
+        aside = land_quarantine(request, self._context.spark, target=self._place.quarantine)
         if aside is not None:
             make_durable(quarantine_of(self._place.target, self._place.quarantine), aside.version)
-        ended = land_tombstones(request, services.spark)
+        ended = land_tombstones(request, self._context.spark)
         if ended is not None:
             make_durable(tombstones_of(self._place.target), ended.version, since=ended.since)
-        landed = land(request, services.spark, trial=partial(self.hooks.on_build, landing))
+        landed = land(request, self._context.spark, trial=partial(self.hooks.on_build, landing))
         # Also what a landing commits before its rows: properties, wider columns.
         make_durable(self._place.target, landed.version + landed.trailing, since=request.since)
         # Before the landing is finished: a replay finds it noted, and nobody looks for it later.
@@ -281,7 +280,7 @@ class TableLander:
         Raises the error where that cannot be known from here.
         """
         services = self._context.services
-        number = last_number(services.project, landing, self._place.target, services.spark)
+        number = last_number(services.project, landing, self._place.target, self._context.spark)
         is_unwritten = number is not None and number < landing.number
         states = self._states(landing.chunks)
         damaged = [key for key, state in states.items() if self._is_damaged(state)]

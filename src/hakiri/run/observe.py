@@ -72,7 +72,8 @@ class ObservedChunk:
                 merged=tally.merged,
                 added=tally.added,
                 bytes=staged.seal.bytes,
-                seconds=round(monotonic() - self._started, 3),
+                seconds=round(staged.seconds, 3),
+                waited_seconds=round(max(0.0, monotonic() - self._started - staged.seconds), 3),
             )
         )
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from hakiri.run.events import (
+    Body,
     ChunkClaimed,
     ChunkEvent,
     ChunkFailed,
@@ -20,6 +21,8 @@ from hakiri.run.events import (
     Retrying,
     RunEnded,
     RunStarted,
+    SparkAwaited,
+    SparkReady,
     Stopping,
 )
 from hakiri.run.journal import Event
@@ -33,11 +36,21 @@ class Activity(StrEnum):
 
     STARTING = "starting"
     PLANNING = "planning"
+    SPARK = "waiting for Spark"
+    FIRST_CHUNK = "waiting for the first chunk"
     READING = "reading"
     LANDING = "landing"
     WAITING = "waiting to retry"
     STOPPING = "stopping"
     ENDED = "ended"
+
+
+_DOING: Mapping[type[Body], Activity] = {
+    RunStarted: Activity.PLANNING,
+    LandingReserved: Activity.LANDING,
+    Retrying: Activity.WAITING,
+    Stopping: Activity.STOPPING,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +87,15 @@ class RunProgress:
     working_since: datetime | None = None
     """When the first chunk was claimed."""
     doing: Activity = Activity.STARTING
+    since: datetime | None = None
+    """When it began to do so."""
+    resumes: Activity = Activity.STARTING
+    """What it goes on doing once Spark is ready."""
     outcome: str | None = None
     """How it ended; None while it has not."""
     tables: Mapping[str, TableProgress] = field(default_factory=dict)
-    running: frozenset[tuple[str, str]] = frozenset()
-    """The chunks in flight, by table and name."""
+    running: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
+    """When each chunk in flight was claimed, by table and name."""
     rows: int = 0
     bytes: int = 0
     recent: tuple[Staged, ...] = ()
@@ -98,38 +115,36 @@ class RunProgress:
     def after(self, event: Event) -> RunProgress:
         """Return the progress after one more event."""
         after = self._after(event)
-        is_stopping = self.doing is Activity.STOPPING and after.doing is not Activity.ENDED
-        return replace(after, doing=Activity.STOPPING) if is_stopping else after
+        if self.doing is Activity.STOPPING and after.doing is not Activity.ENDED:
+            after = replace(after, doing=Activity.STOPPING)
+        return replace(after, since=self.since if after.doing is self.doing and self.since else event.at)
 
     def _after(self, event: Event) -> RunProgress:
         known = replace(self, run=event.run, pipeline=event.pipeline, started_at=self.started_at or event.at)
         match event.body:
-            case RunStarted():
-                return replace(known, doing=Activity.PLANNING)
             case Planned() as planned:
                 return _planned(known, planned.table, max(planned.open, planned.new))
+            case SparkAwaited():
+                return replace(known, doing=Activity.SPARK, resumes=known.doing)
+            case SparkReady() if known.doing is Activity.SPARK:
+                return replace(known, doing=known.resumes)
             case ChunkClaimed() as claimed:
                 began = known.working_since or event.at
-                running = known.running | {(claimed.table, claimed.chunk)}
-                return replace(known, doing=Activity.READING, running=running, working_since=began)
+                running = {**known.running, (claimed.table, claimed.chunk): event.at}
+                doing = Activity.READING if known.recent else Activity.FIRST_CHUNK
+                return replace(known, doing=doing, running=running, working_since=began)
             case ChunkStaged() as staged:
                 return _without(_staged(known, staged, event.at), staged)
             case ChunkFailed() | ChunkReleased() as ended:
                 return _without(known, ended)
             case ChunkLost() as lost:
                 return _without(_fewer(known, lost.table), lost)
-            case LandingReserved():
-                return replace(known, doing=Activity.LANDING)
             case Landed() as landed:
                 return _landed(known, landed)
-            case Retrying():
-                return replace(known, doing=Activity.WAITING)
-            case Stopping():
-                return replace(known, doing=Activity.STOPPING)
             case RunEnded(status=status):
-                return replace(known, doing=Activity.ENDED, outcome=status, running=frozenset())
-            case _:
-                return known
+                return replace(known, doing=Activity.ENDED, outcome=status, running={})
+            case body:
+                return replace(known, doing=_DOING.get(type(body), known.doing))
 
     def rows_per_second(self, now: datetime) -> float | None:
         """Return how many rows were staged per second recently; None before the first chunk."""
@@ -140,15 +155,22 @@ class RunProgress:
         return self._per_second(now, sum(one.bytes for one in self._recent(now)))
 
     def eta_seconds(self, now: datetime, *, left: int | None = None) -> float | None:
-        """Estimate how long so many more chunks take at the recent speed; by default all that are left.
+        """Estimate how long so many more chunks take, in flight or not yet claimed; by default all that are left.
 
-        0 where none is left, None where there is no speed to go by.
+        0 where none is left, None where nothing recent tells. The first chunks wait for workers to start, so as long
+        as few are staged, the estimate comes from the time that a chunk takes, and not from the run's speed so far.
         """
-        left = self.left if left is None else left
+        left, recent, in_flight = self.left if left is None else left, self._recent(now), len(self.running)
         if left <= 0:
             return 0.0
-        speed = self._per_second(now, len(self._recent(now)))
-        return left / speed if speed else None
+        if not recent:
+            return None
+        if len(recent) > 2 * in_flight:
+            speed = self._per_second(now, len(recent))
+            return left / speed if speed else None
+        usual = sum(one.seconds for one in recent) / len(recent)
+        under_way = sum(max(0.0, usual - (now - claimed).total_seconds()) for claimed in self.running.values())
+        return (under_way + usual * max(0, left - in_flight)) / in_flight
 
     def window(self) -> timedelta:
         """Return how far back speed is measured: long enough for two chunks in a row, however slow."""
@@ -191,7 +213,8 @@ def _planned(progress: RunProgress, table: str, chunks: int) -> RunProgress:
 
 def _without(progress: RunProgress, chunk: ChunkEvent) -> RunProgress:
     """Return the progress once the chunk is no longer in flight."""
-    return replace(progress, running=progress.running - {(chunk.table, chunk.chunk)})
+    gone = (chunk.table, chunk.chunk)
+    return replace(progress, running={key: at for key, at in progress.running.items() if key != gone})
 
 
 def _staged(progress: RunProgress, chunk: ChunkStaged, at: datetime) -> RunProgress:

@@ -57,6 +57,8 @@ class Services:
     hooks: Hooks
     spark: Callable[[], SparkSession]
     """Return the Spark session, started by the first call: a run with nothing to do starts none."""
+    has_spark: Callable[[], bool] = lambda: True
+    """Return whether the session is open, so that the next call of `spark` does not wait."""
     transforms: Callable[[PipelineSpec], Mapping[str, Reshape]]
     """Read the transforms of a pipeline, by table. Raises ManifestError, QueryError and ReferenceUnfit."""
     close_engine: Callable[[], None] = lambda: None

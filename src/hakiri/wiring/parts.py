@@ -22,7 +22,7 @@ from hakiri.catalog.port import Catalog
 from hakiri.catalog.sidecars import LocalSidecars, Sidecars, StoredSidecars
 from hakiri.engine.databricks import TaskValue
 from hakiri.engine.databricks import publish as publish_values
-from hakiri.engine.session import choose_kind, close_session, open_session
+from hakiri.engine.session import choose_kind, close_session, has_session, open_session
 from hakiri.engine.settings import EngineSettings, default_cores
 from hakiri.errors import Place as ManifestPlace
 from hakiri.extract.connectors import registry
@@ -173,6 +173,7 @@ def services(settings: Settings, project: Project) -> Iterator[Services]:
             place=partial(place, project),
             hooks=_hooks(settings, project, engine),
             spark=lambda: open_session(engine),
+            has_spark=has_session,
             transforms=partial(transforms, settings, project),
             close_engine=close_session,
             journals=journals(project),

@@ -84,7 +84,7 @@ def _gather(run: PipelineRun) -> GatheredFacts:
         reshapes=run.opened.reshapes,
         is_full_refresh=options.is_full_refresh and not run.is_refreshed,
         surveys_all=options.sealed is not None,
-        watermark=watermarks_of(services.place, services.spark),
+        watermark=watermarks_of(services.place, run.context.spark),
         landed_transforms=landed_transforms(services.place),
     )
     if options.sealed is not None and not run.outcome.landings:

@@ -32,7 +32,7 @@ class Recover:
 
     def _recover(self, run: PipelineRun) -> None:
         context, services = run.context, run.context.services
-        spark = services.spark if self.asks_spark else None
+        spark = context.spark if self.asks_spark else None
         require_owner(services.catalog, services.project, context.spec, services.place, spark)
         for table in context.spec.tables:
             hooks = run.hooks[table.name]
