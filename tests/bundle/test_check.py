@@ -101,10 +101,10 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
     "an entry point that the wheel does not have": (
         set_wheel("plan", entry_point="hakiri-paln"),
         EntryPointUnknown,
-        "`hakiri-paln`, which is no entry point",
+        "`hakiri-paln`, which is not an entry point",
     ),
     "an entry point inside a loop": (set_wheel("extract_worker", entry_point="x"), EntryPointUnknown, "`x`"),
-    "a package that is not there": (set_wheel("plan", package_name="hakiry"), EntryPointUnknown, "no entry point"),
+    "a package that is not there": (set_wheel("plan", package_name="hakiry"), EntryPointUnknown, "not an entry point"),
     "an environment that the job does not define": (
         set_task("land", environment_key="big"),
         EnvironmentUnknown,
@@ -129,13 +129,13 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
     "a key that resources of two kinds have": (
         lambda bundle: bundle.resources["schemas"].update(context=bundle.resources["schemas"].pop("tables")),
         BundleUnreadable,
-        "has the key, too",
+        "has the same key",
     ),
     "no compute at all": (set_task("land", environment_key=None), EnvironmentUnknown, "names no compute"),
     "a bad cron": (
         set_job(schedule={"quartz_cron_expression": "0 61 * * * ?", "timezone_id": "UTC"}),
         ScheduleUnfit,
-        "`61` is no minute",
+        "`61` is not a valid minute",
     ),
     "a cron of five fields": (
         set_job(schedule={"quartz_cron_expression": "0 6 * * 1", "timezone_id": "UTC"}),
@@ -153,23 +153,23 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
             trigger={"periodic": {"interval": 1, "unit": "HOURS"}},
         ),
         ScheduleUnfit,
-        "one of the two",
+        "only one of them",
     ),
     "a dangling dependency": (
         set_task("land", depends_on=[{"task_key": "extrct"}]),
         TaskGraphBroken,
-        "waits for `extrct`, which is not there",
+        "depends on `extrct`, which does not exist",
     ),
-    "a task that waits for itself": (
+    "a task that depends on itself": (
         set_task("plan", depends_on=[{"task_key": "land"}]),
         TaskGraphBroken,
-        "waits for itself",
+        "depends on itself",
     ),
     "a key that is there twice": (set_task("land", task_key="plan"), TaskGraphBroken, "more than once"),
     "an outcome of what is no condition": (
         set_task("land", depends_on=[{"task_key": "extract", "outcome": "true"}]),
         TaskGraphBroken,
-        "no condition",
+        "not a condition task",
     ),
     "a parameter that the job does not have": (
         set_job(parameters=[{"name": "full_refresh", "default": "false"}]),
@@ -179,38 +179,38 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
     "a value that the task does not tell": (
         set_wheel("land", parameters=["--resumed", "{{tasks.plan.values.resume}}"]),
         ReferenceUnknown,
-        "`plan` tells no such value",
+        "task `plan` publishes no such value",
     ),
     "a value of a task that comes later": (
         set_wheel("plan", parameters=["{{tasks.land.values.rows}}"]),
         ReferenceUnknown,
-        "`land` has not ended by then",
+        "task `land` has not ended by then",
     ),
     "an element outside of a loop": (set_wheel("plan", parameters=["{{input}}"]), ReferenceUnknown, "inside a loop"),
-    "a fact that no run has": (set_wheel("plan", parameters=["{{jobs.id}}"]), ReferenceUnknown, "nothing of that name"),
-    "a loop over what is no list": (loop(inputs="1, 2"), ReferenceUnknown, "no JSON list"),
-    "a loop over an object": (loop(inputs='{"a": 1}'), ReferenceUnknown, "no JSON list"),
-    "a loop over a number": (loop(inputs="{{tasks.plan.values.chunks}}"), ReferenceUnknown, "that is no list"),
+    "a fact that no run has": (set_wheel("plan", parameters=["{{jobs.id}}"]), ReferenceUnknown, "no value of that name"),
+    "a loop over what is no list": (loop(inputs="1, 2"), ReferenceUnknown, "not a JSON list"),
+    "a loop over an object": (loop(inputs='{"a": 1}'), ReferenceUnknown, "not a JSON list"),
+    "a loop over a number": (loop(inputs="{{tasks.plan.values.chunks}}"), ReferenceUnknown, "it is not a list"),
     "a word that no task has": (
         tell("land", "--resumed", "{{tasks.plan.value.has_work}}"),
         ReferenceUnknown,
-        "`tasks.plan.value.has_work`: a run has nothing of that name",
+        "`tasks.plan.value.has_work`: a run has no value of that name",
     ),
     "a word that no job has": (
         tell("plan", "--full-refresh", "{{job.paramters.full_refresh}}"),
         ReferenceUnknown,
-        "`job.paramters.full_refresh`: a run has nothing of that name",
+        "`job.paramters.full_refresh`: a run has no value of that name",
     ),
-    "parameters without a name": (tell("plan", "--context", "{{job.parameters}}"), ReferenceUnknown, "nothing of that"),
+    "parameters without a name": (tell("plan", "--context", "{{job.parameters}}"), ReferenceUnknown, "no value of that"),
     "a value of a loop": (
         tell("land", "--resumed", "{{tasks.extract.values.x}}"),
         ReferenceUnknown,
-        "`extract` tells no such value",
+        "task `extract` publishes no such value",
     ),
     "a value of a condition": (
         tell("land", "--resumed", "{{tasks.anything.values.x}}"),
         ReferenceUnknown,
-        "`anything` tells no such value",
+        "task `anything` publishes no such value",
     ),
     "a parameter that nothing stands for": (
         set_job(parameters=[{"name": one, "default": "{{nothing.x}}"} for one in ("full_refresh", "retry_failed")]),
@@ -220,7 +220,7 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
     "a fact that no volume has": (
         watching("${resources.volumes.context.volume_pth}/"),
         ReferenceUnknown,
-        "`volumes` have nothing of that name",
+        "`volumes` have no field of that name",
     ),
     "a variable that stands for what there is not": (
         lambda bundle: bundle.variables["context"].update(default="${resources.volumes.context.path}"),
@@ -230,24 +230,24 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
     "a loop over a parameter that is no list": (
         loop(inputs="{{job.parameters.full_refresh}}"),
         ReferenceUnknown,
-        "that is no list",
+        "it is not a list",
     ),
     "a loop over what a condition would tell": (
         loop(inputs="{{tasks.anything.values.workers}}"),
         ReferenceUnknown,
-        "`anything` tells no such value",
+        "task `anything` publishes no such value",
     ),
-    "a loop over a fact of the run": (loop(inputs="{{job.run_id}}"), ReferenceUnknown, "that is no list"),
-    "a loop that runs nothing at once": (loop(concurrency=0), TaskGraphBroken, "run 0 times at once"),
+    "a loop over a fact of the run": (loop(inputs="{{job.run_id}}"), ReferenceUnknown, "it is not a list"),
+    "a loop that runs nothing at once": (loop(concurrency=0), TaskGraphBroken, "a concurrency of 0"),
     "a loop that runs more than a workspace does": (
         loop(concurrency=500),
         TaskGraphBroken,
-        "a workspace takes 1 to 100",
+        "a workspace accepts 1 to 100",
     ),
     "an argument that nobody knows": (
         tell("plan", "--bogus", "1"),
         ArgumentsUnfit,
-        "gives `hakiri-plan` what it does not take: unrecognized arguments: --bogus",
+        "passes wrong arguments to `hakiri-plan`: unrecognized arguments: --bogus",
     ),
     "an argument that is missing": (
         silence("hakiri_shop", "land", "--pipeline"),
@@ -262,32 +262,32 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
     "an outcome that no condition has": (
         set_task("extract", depends_on=[{"task_key": "anything", "outcome": "yes"}]),
         TaskGraphBroken,
-        "to be `yes`, not `true` or `false`",
+        "outcome `yes` of `anything`, not `true` or `false`",
     ),
     "a job without tasks": (set_job(tasks=[]), BundleUnreadable, "it has no tasks"),
     "a parameter that is there twice": (
         twice("parameters"),
         BundleUnreadable,
-        "`full_refresh` is there more than once",
+        "`full_refresh` is defined more than once",
     ),
     "an environment that is there twice": (
         twice("environments"),
         BundleUnreadable,
-        "`default` is there more than once",
+        "`default` is defined more than once",
     ),
     "a period of nothing": (
         set_job(trigger={"periodic": {"interval": 0, "unit": "HOURS"}}),
         ScheduleUnfit,
-        "a period is 1 or longer",
+        "the interval must be at least 1",
     ),
     "a trigger of two kinds": (
         set_job(trigger={"periodic": {"interval": 1, "unit": "HOURS"}, "file_arrival": {"url": "s3://b/in/"}}),
         ScheduleUnfit,
-        "`file_arrival, periodic`: a trigger is of one kind",
+        "`file_arrival, periodic`: a trigger has exactly one kind",
     ),
-    "a place without its last stroke": (watching("s3://bucket/in"), ScheduleUnfit, "ends in `/`"),
-    "a step of more minutes than an hour has": (at("0 0/75 * * * ?"), ScheduleUnfit, "`0/75` is no minute"),
-    "a date that never comes": (at("0 0 0 30 2 ?"), ScheduleUnfit, "that day never comes"),
+    "a place without its last stroke": (watching("s3://bucket/in"), ScheduleUnfit, "must end in `/`"),
+    "a step of more minutes than an hour has": (at("0 0/75 * * * ?"), ScheduleUnfit, "`0/75` is not a valid minute"),
+    "a date that never comes": (at("0 0 0 30 2 ?"), ScheduleUnfit, "it never occurs"),
     "a time zone that Java does not know": (at("0 0 6 * * ?", "Factory"), ScheduleUnfit, "that Java knows"),
     "a wheel of another": (with_wheel("/x/other.whl"), WheelLeftOut, "wheel is not installed"),
     "wheels from somewhere": (with_wheel("/x/*.whl"), WheelLeftOut, "wheel is not installed"),
@@ -428,10 +428,10 @@ def test_nobody_needs_a_scope_where_nothing_is_secret(bundle: Bundle) -> None:
     ("files", "told"),
     [
         ({"resources/x.yml": "resources: ["}, "x.yml cannot be part of a bundle"),
-        ({"resources/x.yml": "- 1\n"}, "no mapping"),
-        ({"resources/x.yml": "resources:\n  jobs: [1]\n"}, "`resources.jobs` is no mapping"),
-        ({"resources/x.yml": "resources:\n  jobs:\n    hakiri_doctor:\n      name: x\n"}, "a second time"),
-        ({"databricks.yml": "include: [nowhere/*.yml]\n"}, "finds no file"),
+        ({"resources/x.yml": "- 1\n"}, "not a mapping"),
+        ({"resources/x.yml": "resources:\n  jobs: [1]\n"}, "`resources.jobs` is not a mapping"),
+        ({"resources/x.yml": "resources:\n  jobs:\n    hakiri_doctor:\n      name: x\n"}, "is defined twice"),
+        ({"databricks.yml": "include: [nowhere/*.yml]\n"}, "matches no file"),
     ],
 )
 def test_a_file_that_is_none_of_a_bundle_is_named(make_project: MakeProject, files: dict[str, str], told: str) -> None:

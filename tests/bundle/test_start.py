@@ -103,11 +103,11 @@ def test_days_of_month_and_of_week_together_are_said_rightly_or_refused(day: str
     [
         ("0 0 13 * 5", "either of them"),
         ("0 0 1-7 * mon", "either of them"),
-        ("0 0 */2 * 1", "both of them"),
-        ("0 0 1 * */2", "both of them"),
-        ("0 0 15,L * *", "last day of the month alone"),
-        ("0 0 * * mon#1,mon#3", "numbered day of the week alone"),
-        ("0 0 * * 1,5L", "numbered day of the week alone"),
+        ("0 0 */2 * 1", "both at once"),
+        ("0 0 1 * */2", "both at once"),
+        ("0 0 15,L * *", "last day of the month only alone"),
+        ("0 0 * * mon#1,mon#3", "numbered day of the week only alone"),
+        ("0 0 * * 1,5L", "numbered day of the week only alone"),
     ],
 )
 def test_what_quartz_cannot_say_is_refused(cron: str, reason: str) -> None:

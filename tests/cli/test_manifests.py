@@ -146,7 +146,7 @@ def test_init_makes_a_project_that_is_valid_at_once(
     answer = hakiri("check", "--project", "My Shop!", "--json").json()
     assert (answer["project"], answer["pipelines"]) == ("my-shop", ["events", "orders"])
     again = hakiri("init", "My Shop!")
-    assert (again.code, "already there" in again.err) == (1, True)
+    assert (again.code, "exists already" in again.err) == (1, True)
 
 
 def test_init_into_a_place_that_takes_nothing_needs_a_person(hakiri: Hakiri) -> None:

@@ -45,8 +45,8 @@ def check(make_project: MakeProject) -> Any:
 @pytest.mark.parametrize(
     ("hook", "line", "why"),
     [
-        ('post_hook = { type = "sql", statement = "OPTIMIZE people" }', 7, "about the table that lands"),
-        ('post_hook = { type = "sql", statement = "OPTIMIZE orders" }', 7, "about the table that lands"),
+        ('post_hook = { type = "sql", statement = "OPTIMIZE people" }', 7, "only name the table that lands"),
+        ('post_hook = { type = "sql", statement = "OPTIMIZE orders" }', 7, "only name the table that lands"),
         ('mode = "append"\npre_hook = [{ type = "sql", statement = "INSERT INTO x VALUES (1)" }]', 8, "may not INSERT"),
         (
             'post_hook = { type = "webhook", url = "https://hooks.example.org/" }',

@@ -173,7 +173,7 @@ def test_an_unknown_key_comes_with_the_one_that_was_meant(make_project: MakeProj
         ),
         ('load = { mode = "upsrt" }', "`upsrt` is not one of append, truncate, upsert"),
         ('load = { upsert_key = "a", upsertKey = "b", mode = "upsert" }', "is given twice"),
-        ('load = { pre_hook = { type = "webhook", url = "http://x.org" } }', "a webhook is an https:// address"),
+        ('load = { pre_hook = { type = "webhook", url = "http://x.org" } }', "a webhook needs an https:// address"),
         ('load = { pre_hook = { statement = "ANALYZE x" } }', "`load.pre_hook.type` is missing"),
         ('load = { pre_hook = [{ type = "sql", statement = "DROP x" }] }', "may not DROP"),
         ('schedule = "61 * * * *"', "`schedule`: not a cron expression: bad minute"),
@@ -192,7 +192,7 @@ def test_an_unknown_key_comes_with_the_one_that_was_meant(make_project: MakeProj
         ('transforms = [{ component = "../a.wasm" }]', "there is no component"),
         ('transforms = [{ component = "a.wasm", fule = 1 }]', "unknown key `fule`"),
         ('transforms = [{ component = "a.wasm", rows = "looses" }]', "`transforms[0].rows`: `looses` is not one of"),
-        ('transforms = [{ component = "a.wasm", timeout = "2h" }]', "half an hour at the most"),
+        ('transforms = [{ component = "a.wasm", timeout = "2h" }]', "at most half an hour"),
         ('transforms = [{ component = "a.wasm", network = ["10.0.0.1"] }]', "a host is written like"),
         ('transforms = [{ component = "a.wasm", rows = "adds", keeps = "id" }]', "only where rows are"),
         ('quality.row_level = [{ type = "range", field = "a", on_fail = "skip" }]', "neither a lower nor an upper"),
@@ -296,7 +296,7 @@ def test_a_key_that_is_not_among_the_declared_columns_is_reported(make_project: 
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ('renamed = { a = "b", b = "c" }', "`tables[0].renamed.a`: `b` is an old name and a new one"),
+        ('renamed = { a = "b", b = "c" }', "`tables[0].renamed.a`: `b` is both an old name and a new one"),
         ('renamed = { a = "c", b = "C" }', "`c` cannot have become two columns"),
         (
             'partition_by = "a", cluster_by = "b"',
@@ -304,7 +304,7 @@ def test_a_key_that_is_not_among_the_declared_columns_is_reported(make_project: 
         ),
         ('columns = ["id"], cluster_by = ["_hakiri_run_id", "day"]', "`day` is not among the columns of table `o`"),
         ('cluster_by = ["a", "b", "c", "d", "e"]', "at most 4"),
-        ('properties = { "delta.appendOnly" = true }', "`delta.appendOnly` is not for manifests to set"),
+        ('properties = { "delta.appendOnly" = true }', "`delta.appendOnly` cannot be set in a manifest"),
         ('properties = { "a b" = "c" }', "'a b' is not the name of a property"),
         ('load = { mode = "append", null_keys = "quarantine" }', "has no meaning for the load mode `append`"),
     ],

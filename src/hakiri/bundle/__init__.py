@@ -1,1 +1,1 @@
-"""Manifests become the jobs of a Databricks asset bundle, and what the bundle names is there."""
+"""Turn manifests into the jobs of a Databricks asset bundle, and check the bundle before it is deployed."""

@@ -24,11 +24,11 @@ _SHAPES: dict[str, Callable[[Any], object]] = {
     "volumes": Volume.from_dict,
 }
 _NAMED_ONCE = {"parameters": "name", "environments": "environment_key", "job_clusters": "job_cluster_key"}
-"""What a job has a list of, and what tells one of it from another."""
+"""Lists of a job, and the key that must be unique in each."""
 
 
 def check(bundle: Bundle) -> Iterator[BundleError]:
-    """Everything that is wrong with the bundle, as far as that can be told without a workspace."""
+    """Yield every error of the bundle that can be found without a workspace."""
     yield from _check_keys(bundle)
     for kind, found in bundle.resources.items():
         for name, resource in found.items():
@@ -45,12 +45,12 @@ def check(bundle: Bundle) -> Iterator[BundleError]:
 
 
 def _check_keys(bundle: Bundle) -> Iterator[BundleError]:
-    """A deployment refuses a key that resources of two kinds have."""
+    """Yield keys that resources of two kinds share, which a deployment refuses."""
     kinds: dict[str, str] = {}
     for kind, found in bundle.resources.items():
         for name in found:
             if (other := kinds.setdefault(name, kind)) != kind:
-                reason = f"`resources.{other}` has the key, too"
+                reason = f"`resources.{other}` has the same key"
                 yield BundleUnreadable(file=f"`resources.{kind}.{name}`", reason=reason)
 
 
@@ -70,19 +70,24 @@ def _check_names(name: str, job: Document) -> Iterator[BundleError]:
     for key, called in _NAMED_ONCE.items():
         names = [str(one.get(called)) for one in job.get(key) or ()]
         for twice in sorted({one for one in names if names.count(one) > 1}):
-            yield BundleUnreadable(file=f"`resources.jobs.{name}.{key}`", reason=f"`{twice}` is there more than once")
+            yield BundleUnreadable(file=f"`resources.jobs.{name}.{key}`", reason=f"`{twice}` is defined more than once")
 
 
 _FLAG = "--secret-scope"
 
 
 def check_secrets(bundle: Bundle) -> Iterator[BundleError]:
-    """Every job that has secrets to look up and no scope to do so in: a pipeline's its own, any other those of all."""
+    """Yield the jobs that need secrets and are given no secret scope.
+
+    A pipeline's job needs the pipeline's secrets, any other job those of all pipelines.
+    """
     of_all = tuple(dict.fromkeys(one for secrets in bundle.secrets.values() for one in secrets))
     has_scope = all(bundle.value("secret_scope", target) for target in bundle.targets or [None])
     for name, job in bundle.jobs.items():
         secrets = bundle.secrets.get(name, of_all)
-        lacks = name in bundle.secrets and not has_scope  # said once for each pipeline, not for what serves them all
+        lacks = (
+            name in bundle.secrets and not has_scope
+        )  # reported for pipelines only, not for the jobs that serve all of them
         if secrets and (lacks or not _passes_scope(job)):
             yield ScopeUnnamed(job=name, secrets=secrets)
 

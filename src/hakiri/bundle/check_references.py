@@ -21,13 +21,13 @@ from hakiri.bundle.job import PACKAGE, PLANNED_LISTS, PLANNED_VALUES
 from hakiri.errors import BundleError
 
 AT_RUN = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
-"""What a run fills in."""
+"""References that a run fills in."""
 AT_DEPLOY = re.compile(r"\$\{([^{}]+)\}")
-"""What a deployment fills in."""
+"""References that a deployment fills in."""
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text inside a plain value."""
+    """Yield every text inside a plain value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -38,9 +38,9 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(one)
 
 
-_TOLD = {"hakiri-plan": PLANNED_VALUES}
-"""What entry points tell the tasks after them."""
-_TELLS_NOTHING = ("condition_task", "for_each_task", "run_job_task")
+_PUBLISHED = {"hakiri-plan": PLANNED_VALUES}
+"""The task values that entry points publish."""
+_WITHOUT_VALUES = ("condition_task", "for_each_task", "run_job_task")
 _FACTS: dict[str, frozenset[str]] = {
     "job": frozenset(("id", "name", "parameters", "repair_count", "run_id", "start_time", "trigger")),
     "task": frozenset(("execution_count", "name", "notebook_path", "run_id")),
@@ -52,22 +52,22 @@ _PART = re.compile(r"`([^`]*)`|([^.`]+)")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What there is to refer to, at one place of a job."""
+    """What one place of a job can refer to."""
 
     where: str
     parameters: Mapping[str, str]
-    """The job's parameters, and what they are where nobody says otherwise."""
+    """The job's parameters, with their defaults."""
     before: Mapping[str, Document]
-    """The tasks that have ended by then."""
+    """The tasks that have ended before this one starts."""
     in_loop: bool = False
 
 
 def check_references(bundle: Bundle, name: str, job: Document) -> Iterator[BundleError]:
-    """Every reference of a job to what no run of it has."""
+    """Yield the references of a job that have no value in a run."""
     tasks = tasks_of(job)
-    told = job.get("parameters") or ()
-    parameters = {str(one.get("name")): bundle.resolved(str(one.get("default", ""))) for one in told}
-    yield from _check_texts(told, Known(f"a parameter of job `{name}`", parameters, {}))
+    declared = job.get("parameters") or ()
+    parameters = {str(one.get("name")): bundle.resolved(str(one.get("default", ""))) for one in declared}
+    yield from _check_texts(declared, Known(f"a parameter of job `{name}`", parameters, {}))
     for key, task in tasks.items():
         before = {one: tasks[one] for one in upstream(tasks, key) if one in tasks}
         known = Known(f"task `{key}` of job `{name}`", parameters, before)
@@ -89,23 +89,23 @@ def _check_inputs(inputs: str, known: Known) -> Iterator[BundleError]:
     if whole:
         reason = _unknown(whole[1], known) or _no_list(whole[1], known)
     else:
-        reason = None if _is_list(inputs) else "that is no JSON list"
+        reason = None if _is_list(inputs) else "it is not a JSON list"
     if reason:
         yield ReferenceUnknown(where=known.where, reference=inputs, reason=reason)
 
 
 def _unknown(reference: str, known: Known) -> str | None:
-    """Why nothing would stand there; None where something does."""
+    """Return why a reference has no value; None if it has one."""
     match _parts(reference):
         case ["input", *_]:
-            return None if known.in_loop else "there is an `input` inside a loop only"
+            return None if known.in_loop else "`input` exists only inside a loop"
         case ["job", "parameters", name]:
             return None if name in known.parameters else "the job has no such parameter"
         case ["tasks", key, *_] if key not in known.before:
-            return f"`{key}` has not ended by then"
+            return f"task `{key}` has not ended by then"
         case ["tasks", key, "values", value]:
-            told = _told(known.before[key])
-            return f"`{key}` tells no such value" if told is not None and value not in told else None
+            values = _published(known.before[key])
+            return f"task `{key}` publishes no such value" if values is not None and value not in values else None
         case ["tasks", _, fact, *_] if fact in _TASK_FACTS:
             return None
         case ["backfill", _, *_]:
@@ -113,34 +113,34 @@ def _unknown(reference: str, known: Known) -> str | None:
         case [first, second, *_] if second in _FACTS.get(first, ()) and second != "parameters":
             return None
         case _:
-            return "a run has nothing of that name"
+            return "a run has no value of that name"
 
 
 def _parts(reference: str) -> list[str]:
-    """The words of a reference; one that is no plain word stands in backticks."""
+    """Split a reference at its dots; a part in backticks may contain dots."""
     return [quoted or plain for quoted, plain in _PART.findall(reference)]
 
 
-def _told(task: Document) -> tuple[str, ...] | None:
-    """What a task tells those after it; None where only the task knows."""
-    if any(task.get(kind) for kind in _TELLS_NOTHING):
+def _published(task: Document) -> tuple[str, ...] | None:
+    """Return the names of the values that a task publishes; None if they are unknown."""
+    if any(task.get(kind) for kind in _WITHOUT_VALUES):
         return ()
     wheel = task.get("python_wheel_task") or {}
-    return _TOLD.get(str(wheel.get("entry_point")), ()) if wheel.get("package_name") == PACKAGE else None
+    return _PUBLISHED.get(str(wheel.get("entry_point")), ()) if wheel.get("package_name") == PACKAGE else None
 
 
 def _no_list(reference: str, known: Known) -> str | None:
-    """Why a loop cannot go over it; None where it is a list, or only a task knows."""
+    """Return why a loop cannot iterate over it; None if it is a list, or unknown before the run."""
     match _parts(reference):
         case ["job", "parameters", name]:
             default = known.parameters[name]
-            return None if AT_RUN.search(default) or _is_list(default) else "that is no list"
+            return None if AT_RUN.search(default) or _is_list(default) else "it is not a list"
         case ["tasks", key, "values", value]:
-            return None if _told(known.before[key]) is None or value in PLANNED_LISTS else "that is no list"
+            return None if _published(known.before[key]) is None or value in PLANNED_LISTS else "it is not a list"
         case ["tasks", _, "output", *_]:
             return None
         case _:
-            return "that is no list"
+            return "it is not a list"
 
 
 def _is_list(text: str) -> bool:
@@ -152,11 +152,11 @@ def _is_list(text: str) -> bool:
 
 _SUBSTITUTED = frozenset(("var", "resources", "workspace", "bundle", "artifacts"))
 _DEPLOYED = frozenset(("id", "url"))
-"""What every resource has once it is deployed."""
+"""Facts that every deployed resource has."""
 
 
 def check_substitutions(bundle: Bundle) -> Iterator[BundleError]:
-    """Every reference of the bundle to what it does not have."""
+    """Yield the references that a deployment cannot fill in."""
     for where, value in _places(bundle):
         for text in texts(value):
             for found in AT_DEPLOY.findall(text):
@@ -174,10 +174,10 @@ def _places(bundle: Bundle) -> Iterator[tuple[str, Any]]:
 
 
 def _why_undeployed(bundle: Bundle, reference: str) -> str | None:
-    """Why nothing would stand there; None where something does."""
+    """Return why a reference has no value; None if it has one."""
     kind, _, rest = reference.partition(".")
     if kind not in _SUBSTITUTED:
-        return "a bundle has nothing of that name"
+        return "a bundle has no value of that name"
     if kind == "var" and rest.partition(".")[0] not in bundle.variables:
         return "the bundle has no such variable"
     return _unknown_resource(bundle, rest) if kind == "resources" else None
@@ -189,12 +189,12 @@ def _unknown_resource(bundle: Bundle, path: str) -> str | None:
     if not named:
         return "the bundle has no such resource"
     fact = rest.removeprefix(f"{max(named, key=len)}.").partition(".")[0].partition("[")[0]
-    return None if fact in _facts().get(kind, (fact,)) else f"`{kind}` have nothing of that name"
+    return None if fact in _facts().get(kind, (fact,)) else f"`{kind}` have no field of that name"
 
 
 @cache
 def _facts() -> dict[str, frozenset[str]]:
-    """Return what can be said of a resource: what its file has, and what a workspace knows of it."""
+    """Return the fields of each kind of resource: those of its file, and those that a workspace adds."""
     from databricks.sdk.service.catalog import SchemaInfo, VolumeInfo  # takes seconds to import
 
     return {

@@ -17,7 +17,7 @@ _COMPUTES = ("environment_key", "job_cluster_key", "existing_cluster_id", "new_c
 
 
 def check_task(name: str, job: Document, task: Document) -> Iterator[BundleError]:
-    """Everything that is wrong with a task that runs an entry point; any other kind is let be."""
+    """Yield every error of a task that runs an entry point; other kinds of tasks are not checked."""
     if not task.get("python_wheel_task"):
         return
     yield from _check_entry_point(name, task)
@@ -27,14 +27,14 @@ def check_task(name: str, job: Document, task: Document) -> Iterator[BundleError
 
 
 def arguments_of(task: Document) -> list[str]:
-    """What a task's entry point is told; a workspace makes options of named parameters."""
+    """Return the arguments of a task's entry point; a workspace turns named parameters into options."""
     wheel = task.get("python_wheel_task") or {}
     named = (wheel.get("named_parameters") or {}).items()
     return [*map(str, wheel.get("parameters") or ()), *(f"--{key}={value}" for key, value in named)]
 
 
 def is_ours(task: Document) -> bool:
-    """Whether the task runs one of our tasks' programs."""
+    """Return whether the task runs an entry point of Hakiri."""
     wheel = task.get("python_wheel_task") or {}
     return wheel.get("package_name") == PACKAGE and wheel.get("entry_point") in PROGRAMS
 
@@ -48,7 +48,7 @@ def _check_entry_point(name: str, task: Document) -> Iterator[BundleError]:
 
 
 def _entry_points(package: str) -> tuple[str, ...]:
-    """What the wheel's own metadata lists."""
+    """Return the entry points in the wheel's metadata."""
     try:
         listed = distribution(package).entry_points if package else ()
     except PackageNotFoundError:
@@ -65,13 +65,13 @@ def _check_arguments(name: str, task: Document) -> Iterator[BundleError]:
 
 
 def _check_compute(name: str, job: Document, task: Document) -> Iterator[BundleError]:
-    key, told = str(task.get("task_key")), [one for one in _COMPUTES if task.get(one)]
+    key, given = str(task.get("task_key")), [one for one in _COMPUTES if task.get(one)]
     environments = tuple(str(one.get("environment_key")) for one in job.get("environments") or ())
     clusters = tuple(str(one.get("job_cluster_key")) for one in job.get("job_clusters") or ())
-    if not told:
+    if not given:
         yield EnvironmentUnknown(job=name, task=key, key="", known=environments + clusters)
     for kind, known in (("environment_key", environments), ("job_cluster_key", clusters)):
-        if kind in told and task[kind] not in known:
+        if kind in given and task[kind] not in known:
             yield EnvironmentUnknown(job=name, task=key, key=str(task[kind]), known=known)
 
 
@@ -79,7 +79,7 @@ def _check_wheel(name: str, job: Document, task: Document) -> Iterator[BundleErr
     key = task.get("environment_key")
     environments = {one.get("environment_key"): one.get("spec") or {} for one in job.get("environments") or ()}
     if (key and key not in environments) or task.get("existing_cluster_id"):
-        return  # nobody knows where it runs, or a cluster may have brought it along
+        return  # its environment is unknown, or an existing cluster may already have the wheel
     libraries = [one.get("whl") for one in task.get("libraries") or ()]
     named = environments[key].get("dependencies") or () if key else libraries
     package = str(task["python_wheel_task"].get("package_name", ""))
@@ -88,7 +88,7 @@ def _check_wheel(name: str, job: Document, task: Document) -> Iterator[BundleErr
 
 
 def _is_wheel_of(package: str, dependency: str) -> bool:
-    """Whether this is the wheel that the bundle builds, or one that is called after the package."""
+    """Return whether this is the wheel that the bundle builds, or one named after the package."""
     folder, _, file = dependency.rpartition("/")
     if f"{folder.rpartition('/')[2]}/{file}" == WHEEL:
         return True
@@ -96,29 +96,29 @@ def _is_wheel_of(package: str, dependency: str) -> bool:
 
 
 def check_graph(bundle: Bundle, name: str, job: Document) -> Iterator[BundleError]:
-    """Everything that is wrong with the order of a job's tasks."""
+    """Yield every error in the order of a job's tasks."""
     tasks = tasks_of(job)
     keys = [str(task.get("task_key", "")) for task in all_tasks(job)]
     for key in sorted({key for key in keys if keys.count(key) > 1}):
-        yield TaskGraphBroken(job=name, task=key, reason="is there more than once")
+        yield TaskGraphBroken(job=name, task=key, reason="is defined more than once")
     for key, task in tasks.items():
         for needed in task.get("depends_on") or ():
             if reason := _fault(tasks, needed):
                 yield TaskGraphBroken(job=name, task=key, reason=reason)
         if key in upstream(tasks, key):
-            yield TaskGraphBroken(job=name, task=key, reason="waits for itself")
+            yield TaskGraphBroken(job=name, task=key, reason="depends on itself")
         if (at_once := _at_once(bundle, task)) is not None and not 1 <= at_once <= MOST_AT_ONCE:
-            reason = f"is to be run {at_once} times at once; a workspace takes 1 to {MOST_AT_ONCE}"
+            reason = f"has a concurrency of {at_once}; a workspace accepts 1 to {MOST_AT_ONCE}"
             yield TaskGraphBroken(job=name, task=key, reason=reason)
 
 
 def tasks_of(job: Document) -> dict[str, Document]:
-    """The tasks of a job by their keys, without those inside a loop."""
+    """Return the tasks of a job by key, without those inside a loop."""
     return {str(task.get("task_key", "")): task for task in job.get("tasks") or ()}
 
 
 def upstream(tasks: Mapping[str, Document], key: str) -> set[str]:
-    """Every task that has ended before this one begins."""
+    """Return the keys of all tasks that end before this one starts."""
     found: set[str] = set()
     waiting = [key]
     while waiting:
@@ -131,15 +131,17 @@ def upstream(tasks: Mapping[str, Document], key: str) -> set[str]:
 def _fault(tasks: Mapping[str, Document], needed: Document) -> str | None:
     before, outcome = str(needed.get("task_key", "")), needed.get("outcome")
     if before not in tasks:
-        return f"waits for `{before}`, which is not there"
+        return f"depends on `{before}`, which does not exist"
     if outcome is None:
         return None
     if "condition_task" not in tasks[before]:
-        return f"asks what `{before}` decides, which is no condition"
-    return None if outcome in ("true", "false") else f"waits for `{before}` to be `{outcome}`, not `true` or `false`"
+        return f"depends on an outcome of `{before}`, which is not a condition task"
+    return (
+        None if outcome in ("true", "false") else f"depends on outcome `{outcome}` of `{before}`, not `true` or `false`"
+    )
 
 
 def _at_once(bundle: Bundle, task: Document) -> int | None:
-    """How often a loop's task is to run at the same time; None where that is not said, or not in numbers."""
-    said = bundle.resolved(str((task.get("for_each_task") or {}).get("concurrency", "")))
-    return int(said) if said.lstrip("-").isdecimal() else None
+    """Return the concurrency of a loop's task; None if it is not given as a number."""
+    text = bundle.resolved(str((task.get("for_each_task") or {}).get("concurrency", "")))
+    return int(text) if text.lstrip("-").isdecimal() else None

@@ -1,4 +1,4 @@
-"""A job is written for serverless compute, and runs on clusters of its own where a kind of machine is named."""
+"""Put jobs on compute: serverless as they are written, or job clusters if a node type is given."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 Document = dict[str, Any]
-"""What a resource is, in the words of the bundle."""
+"""A resource as the bundle's files write it."""
 
 _RUNTIME = "17.3.x-scala2.13"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compute:
-    """What the tasks of every job run on, those of resources/ and those of the manifests alike."""
+    """The compute of every job in the bundle, from resources/ or from manifests."""
 
     node_type: str = ""
-    """The kind of machine of clusters; empty for serverless."""
+    """The node type of job clusters; empty for serverless."""
     requirements: tuple[str, ...] = ()
-    """What a task needs beside what its environment names."""
+    """Packages that a task needs besides those of its environment."""
 
     def equip(self, job: Document) -> Document:
-        """The job on this compute. A repeat changes nothing, nor does a job without environments change."""
+        """Return the job on this compute. A repeat changes nothing; a job without environments stays as it is."""
         environments = {one["environment_key"]: self._needed(one) for one in job.get("environments") or ()}
         if not environments:
             return job

@@ -24,7 +24,7 @@ class ScheduleUnfit(
 
 
 class EntryPointUnknown(
-    TaskError, code="HK872", says="{subject} runs `{entry_point}`, which is no entry point of the wheel"
+    TaskError, code="HK872", says="{subject} runs `{entry_point}`, which is not an entry point of the wheel"
 ):
     """A task runs an entry point that the wheel does not have."""
 
@@ -82,7 +82,7 @@ class LocationAdrift(
 class ScopeUnnamed(
     BundleError,
     code="HK877",
-    help=("give `secret_scope` a value in databricks.yml, for every target, and pass it on by `--secret-scope`"),
+    help="give `secret_scope` a value in databricks.yml, for every target, and pass it as `--secret-scope`",
 ):
     """A pipeline uses secrets, and no secret scope is named."""
 
@@ -97,14 +97,14 @@ class WheelLeftOut(
     TaskError,
     code="HK880",
     says="{subject} runs an entry point of `{package}` where its wheel is not installed",
-    help=("name the wheel, `../dist/*.whl`, in `dependencies` of the environment, or in `libraries` of the task"),
+    help="name the wheel, `../dist/*.whl`, in `dependencies` of the environment, or in `libraries` of the task",
 ):
     """A task runs an entry point of a wheel that its environment does not install."""
 
     package: str
 
 
-class ArgumentsUnfit(TaskError, code="HK881", says="{subject} gives `{entry_point}` what it does not take: {reason}"):
+class ArgumentsUnfit(TaskError, code="HK881", says="{subject} passes wrong arguments to `{entry_point}`: {reason}"):
     """A task passes arguments that its entry point does not take, or lacks one that it needs."""
 
     entry_point: str

@@ -1,4 +1,4 @@
-"""The bundle as it would be deployed: what stands in its files, and the jobs of its project."""
+"""Read the bundle as it would be deployed: its files, and the jobs of the project's pipelines."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ Resources = dict[str, dict[str, Document]]
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Everything a deployment is made of."""
+    """Everything that is deployed."""
 
     variables: Mapping[str, Document]
     targets: Mapping[str, Document]
     resources: Resources
     secrets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What the jobs of pipelines need, by job."""
+    """The secrets that the jobs of pipelines need, by job."""
 
     @property
     def jobs(self) -> dict[str, Document]:
         return self.resources.get("jobs", {})
 
     def value(self, variable: str, target: str | None = None) -> str:
-        """What a variable stands for in a target; empty where nothing is set."""
+        """Return the value of a variable in a target; empty if it has none."""
         overridden = (self.targets.get(target or "", {}) or {}).get("variables") or {}
-        said = overridden.get(variable, (self.variables.get(variable) or {}).get("default"))
-        return str(said.get("default", "") if isinstance(said, dict) else "" if said is None else said)
+        found = overridden.get(variable, (self.variables.get(variable) or {}).get("default"))
+        return str(found.get("default", "") if isinstance(found, dict) else "" if found is None else found)
 
     def resolved(self, text: str) -> str:
         """Replace references to variables by the variables' defaults."""
@@ -47,7 +47,7 @@ class Bundle:
 
 
 def read_bundle(project: Project) -> Bundle:
-    """The bundle above a project. Raises BundleUnreadable and ScheduleUnfit."""
+    """Read the bundle that the project belongs to. Raises BundleUnreadable and ScheduleUnfit."""
     root = _root(project.root)
     document = _document(root / BUNDLE_FILE)
     resources: Resources = {}
@@ -63,21 +63,21 @@ def read_bundle(project: Project) -> Bundle:
 
 
 def _secrets(project: Project) -> dict[str, tuple[str, ...]]:
-    """What pipelines declare, and what the project's catalog is reached with."""
+    """Return the secrets that each pipeline declares, and those in the catalog's address."""
     shared = [one.name for one in references_in(project.spec.catalog.url or "") if one.kind == "secret"]
     specs = [one.spec for one in project.pipelines.values()]
     return {f"hakiri_{spec.id}": tuple(dict.fromkeys((*spec.secrets, *shared))) for spec in specs}
 
 
 def as_yaml(resources: Mapping[str, Any]) -> str:
-    """Resources as a file of the bundle has them."""
+    """Write resources as a YAML file of the bundle."""
     return str(yaml.safe_dump({"resources": dict(resources)}, sort_keys=False, allow_unicode=True, width=120))
 
 
 def _root(start: Path) -> Path:
     found = bundle_root(start)
     if found is None:
-        raise BundleUnreadable(file=BUNDLE_FILE, reason="there is none in the project's folder, nor above it")
+        raise BundleUnreadable(file=BUNDLE_FILE, reason="neither the project's folder nor a folder above it has one")
     return found
 
 
@@ -86,7 +86,7 @@ def _files(root: Path, document: Document) -> Iterator[Path]:
     for pattern in document.get("include") or ():
         found = sorted(root.glob(str(pattern)))
         if not found:
-            raise BundleUnreadable(file=BUNDLE_FILE, reason=f"`include: {pattern}` finds no file")
+            raise BundleUnreadable(file=BUNDLE_FILE, reason=f"`include: {pattern}` matches no file")
         yield from found
 
 
@@ -98,13 +98,13 @@ def _document(file: Path) -> Document:
     except yaml.YAMLError as cause:
         raise BundleUnreadable(file=file.name, reason=" ".join(str(cause).split())) from cause
     if not isinstance(read, dict):
-        raise BundleUnreadable(file=file.name, reason="it is no mapping of keys to values")
+        raise BundleUnreadable(file=file.name, reason="it is not a mapping of keys to values")
     return read
 
 
 def _named(file: Path, kind: str, found: Any, *, known: Mapping[str, Document]) -> dict[str, Document]:
     if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
-        raise BundleUnreadable(file=file.name, reason=f"`resources.{kind}` is no mapping of names to resources")
+        raise BundleUnreadable(file=file.name, reason=f"`resources.{kind}` is not a mapping of names to resources")
     if twice := sorted(found.keys() & known.keys()):
-        raise BundleUnreadable(file=file.name, reason=f"`{twice[0]}` is defined a second time")
+        raise BundleUnreadable(file=file.name, reason=f"`{twice[0]}` is defined twice")
     return found

@@ -1,4 +1,4 @@
-"""Each pipeline of a project is a job: one task plans, a few read, one lands, at the times of the manifest."""
+"""Make one job of each pipeline: a task plans, several read and one lands, on the manifest's schedule."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from hakiri.spec.fields.schedule import Every
 from hakiri.spec.pipeline import PipelineSpec
 
 PLANNED_VALUES = ("chunks", "has_work", "resumed", "workers")
-"""What `hakiri-plan` tells the tasks after it."""
+"""The task values that `hakiri-plan` publishes."""
 PLANNED_LISTS = ("workers",)
-"""What of it a loop can go over."""
+"""Those of them that a loop can iterate over."""
 PACKAGE = "hakiri"
 WHEEL = "dist/*.whl"
-"""Where the bundle builds it, from the bundle's root: that is where paths of Python resources begin."""
+"""The path of the built wheel, from the bundle's root as all paths of Python resources."""
 MOST_AT_ONCE = 100
-"""What a workspace takes of one loop; how many there are is the planner's to say."""
+"""The highest concurrency of a loop in a workspace; the plan decides how many workers there are."""
 _COMPUTE = "default"
 _LONGEST_SECONDS = 24 * 3600
 _LATE_SECONDS = 4 * 3600
 
 
 def pipeline_jobs(project: str, specs: Sequence[PipelineSpec]) -> dict[str, Document]:
-    """The jobs of these pipelines by their names in the bundle. Raises ScheduleUnfit."""
+    """Return the jobs of these pipelines, by their names in the bundle. Raises ScheduleUnfit."""
     return {name: job for spec in specs for name, job in _jobs(project, spec)}
 
 
 def _jobs(project: str, spec: PipelineSpec) -> Iterator[tuple[str, Document]]:
-    """The pipeline's job, and one for each further thing that starts it: a job has one such thing of its own."""
+    """Yield the pipeline's job, and one more for each further schedule or trigger: a job can have only one."""
     name = f"hakiri_{spec.id}"
     starts = [scheduled(name, spec.schedule, spec.timezone)] if spec.schedule else []
     starts += [triggered(name, trigger) for trigger in spec.triggers]
     yield name, {**_job(project, spec, name), **(starts[0] if starts else {})}
     for number, start in enumerate(starts[1:], start=2):
-        begun = {"task_key": "run", "run_job_task": {"job_id": f"${{resources.jobs.{name}.id}}"}}
-        further = {**_frame(project, spec, f"{name}_start_{number}"), "tasks": [begun]}
+        run = {"task_key": "run", "run_job_task": {"job_id": f"${{resources.jobs.{name}.id}}"}}
+        further = {**_frame(project, spec, f"{name}_start_{number}"), "tasks": [run]}
         yield f"{name}_start_{number}", {**further, **start}
 
 
 def _frame(project: str, spec: PipelineSpec, name: str) -> Document:
-    told = ["${var.notification_email}"]
+    recipients = ["${var.notification_email}"]
     return {
         "name": name,
         "description": f"Lands {', '.join(spec.landed_name(table) for table in spec.tables)}"[:_LONGEST_DESCRIPTION],
         "max_concurrent_runs": 1,
         "queue": {"enabled": True},
         "tags": {"hakiri_project": project, "hakiri_pipeline": spec.id, "hakiri_connector": spec.source.connector},
-        "email_notifications": {"on_failure": told, "on_duration_warning_threshold_exceeded": told},
+        "email_notifications": {"on_failure": recipients, "on_duration_warning_threshold_exceeded": recipients},
     }
 
 
@@ -70,7 +70,7 @@ def _job(project: str, spec: PipelineSpec, name: str) -> Document:
 
 
 def _late_seconds(spec: PipelineSpec) -> int:
-    """From when on a run is late: when the next one would begin, an hour at the least."""
+    """Return after how many seconds a run is late: when the next one is due, but at least an hour."""
     if not isinstance(spec.schedule, Every):
         return _LATE_SECONDS
     return int(min(max(spec.schedule.interval, timedelta(hours=1)).total_seconds(), _LONGEST_SECONDS))
@@ -94,7 +94,7 @@ def _tasks(spec: PipelineSpec) -> list[Document]:
 
 
 def _extract(spec: PipelineSpec) -> Document:
-    """One reader, or as many as the planner finds the plan worth."""
+    """Make the task that reads: one, or a loop over as many workers as the plan needs."""
     asked = spec.backfill
     if asked.rate_budget or asked.max_chunks_per_tick or asked.parallelism == 1:
         return _task("extract", "hakiri-extract", spec, (), hours=12)
@@ -125,7 +125,7 @@ def _task(key: str, entry_point: str, spec: PipelineSpec, more: Sequence[str], *
 
 
 def all_tasks(job: Mapping[str, Any]) -> Iterator[Document]:
-    """Every task of a job, those inside a loop after it."""
+    """Yield every task of a job, a loop's task after the loop."""
     for task in job.get("tasks") or ():
         yield task
         if inner := (task.get("for_each_task") or {}).get("task"):

@@ -1,4 +1,4 @@
-"""What `databricks bundle` asks for: the jobs of the project beside the bundle, typed."""
+"""Load the project's jobs for `databricks bundle`, as typed resources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDER = "manifests"
 
 
 def load(root: Path) -> Resources:
-    """The jobs of the project's pipelines, for serverless compute. What is wrong is the CLI's to show."""
+    """Load the jobs of the project's pipelines, for serverless compute. Errors become diagnostics of the CLI."""
     resources = Resources()  # type: ignore[no-untyped-call]
     try:
         jobs = jobs_of(_project(root))
@@ -35,18 +35,18 @@ def load(root: Path) -> Resources:
 
 
 def equip(bundle: Bundle, job: Job, root: Path) -> Job:
-    """A job of the bundle, from its files or from its manifests, on the compute that its variables name."""
+    """Return a job of the bundle on the compute that the bundle's variables name."""
     compute = compute_of(_project(root), node_type=str(bundle.variables.get("node_type") or ""))
     return Job.from_dict(compute.equip(dict(job.as_dict())))  # type: ignore[arg-type]
 
 
 def jobs_of(project: Project) -> dict[str, Document]:
-    """The jobs of the project's pipelines, for serverless compute. Raises ScheduleUnfit."""
+    """Return the jobs of the project's pipelines, for serverless compute. Raises ScheduleUnfit."""
     return pipeline_jobs(project.spec.project.name, [one.spec for one in project.pipelines.values()])
 
 
 def compute_of(project: Project, *, node_type: str = "") -> Compute:
-    """What all jobs of the bundle run on."""
+    """Return the compute of all jobs of the bundle."""
     needs_postgres = project.spec.catalog.backend is CatalogBackend.POSTGRES
     return Compute(node_type=node_type, requirements=_extra("postgres") if needs_postgres else ())
 
@@ -57,7 +57,7 @@ def _project(root: Path) -> Project:
 
 
 def _extra(name: str) -> tuple[str, ...]:
-    """What an extra of the wheel asks for; a wheel that is named by its path can ask for none."""
+    """Return the requirements of an extra of the wheel, because a wheel named by its path cannot have extras."""
     marked = re.compile(rf"(?P<asked>[^;]+);.*extra == ['\"]{name}['\"]")
     found = (marked.fullmatch(one) for one in requires(PACKAGE) or ())
     return tuple(one["asked"].strip() for one in found if one)

@@ -1,4 +1,4 @@
-"""A schedule means on Databricks exactly what it means in the manifest, or it is refused."""
+"""Translate schedules and triggers to Databricks, and refuse those that would mean something else there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VOLUME, _SCHEMA = "volume:", "schema:"
 
 
 def scheduled(job: str, schedule: Every | Cron, timezone: str) -> dict[str, Any]:
-    """What starts the job at its times, as keys of the job. Raises ScheduleUnfit."""
+    """Return the schedule as keys of a job. Raises ScheduleUnfit."""
     match schedule:
         case Every():
             return {"trigger": {"periodic": _periodic(job, schedule)}}
@@ -32,7 +32,7 @@ def scheduled(job: str, schedule: Every | Cron, timezone: str) -> dict[str, Any]
 
 
 def triggered(job: str, trigger: Trigger) -> dict[str, Any]:
-    """What starts the job when something happens, as keys of the job. Raises ScheduleUnfit."""
+    """Return the trigger as keys of a job. Raises ScheduleUnfit."""
     match trigger:
         case FileArrivalTrigger():
             watched: dict[str, Any] = {"url": _watched(trigger.url)}
@@ -44,17 +44,17 @@ def triggered(job: str, trigger: Trigger) -> dict[str, Any]:
             tables = [_table(one) for one in trigger.tables]
             return {"trigger": {"table_update": {"table_names": tables, "condition": "ANY_UPDATED"}}}
         case WebhookTrigger():
-            reason = "a workspace takes no webhooks of ours"
-            advice = f"whoever calls the webhook can start the job: `databricks jobs run-now`, for `{job}`"
+            reason = "a workspace receives no webhooks for Hakiri"
+            advice = f"let the caller start the job with `databricks jobs run-now`, for `{job}`"
             raise ScheduleUnfit(job=job, schedule="webhook", reason=reason, advice=advice)
         case _:
             assert_never(trigger)
 
 
 def quartz(job: str, cron: Cron) -> str:
-    """The expression in Quartz's words: a field for seconds, names for days of the week, one day field of the two.
+    """Translate to Quartz, which adds seconds, names the days of the week, and uses only one of the two day fields.
 
-    Raises ScheduleUnfit where Quartz has no words for it.
+    Raises ScheduleUnfit if Quartz cannot express it.
     """
     parsed = CronSim(cron.text, datetime(2024, 1, 1, tzinfo=UTC))
     day, weekday = _days(job, cron, parsed)
@@ -71,7 +71,7 @@ def _periodic(job: str, schedule: Every) -> dict[str, Any]:
 
 
 def _watched(url: str) -> str:
-    """The place in the bundle's words: `volume:NAME/in` is in a volume of the bundle, whatever its target names it."""
+    """Translate a location: `volume:NAME/in` is in a volume of the bundle, whatever a target names it."""
     if not url.startswith(_VOLUME):
         return url if url.endswith("/") else f"{url}/"
     name, _, path = url.removeprefix(_VOLUME).strip("/").partition("/")
@@ -81,7 +81,7 @@ def _watched(url: str) -> str:
 
 
 def _table(name: str) -> str:
-    """The table in the bundle's words: `schema:NAME.orders` is in a schema of the bundle, however it is named."""
+    """Translate a table: `schema:NAME.orders` is in a schema of the bundle, whatever a target names it."""
     if not name.startswith(_SCHEMA):
         return name
     schema, _, table = name.removeprefix(_SCHEMA).partition(".")
@@ -89,27 +89,27 @@ def _table(name: str) -> str:
 
 
 def _days(job: str, cron: Cron, parsed: CronSim) -> tuple[str, str]:
-    """Day of month and day of week, of which Quartz takes one; the other is `?`."""
+    """Return day of month and day of week; one of them is `?`, as Quartz demands."""
     days, weekdays = frozenset(parsed.days), _weekdays(parsed)
     is_any_day, is_any_weekday = days >= _EVERY_DAY, weekdays >= _EVERY_WEEKDAY
-    # Cron asks for either day where both are named, and for both where one of them begins with a star.
+    # If both days are given, cron matches either; if one of them begins with a star, it needs both.
     if (is_any_day or is_any_weekday) if not parsed.day_and else (is_any_day and is_any_weekday):
         return "*", "?"
     if parsed.day_and and is_any_weekday:
         return _day(job, cron, days), "?"
     if parsed.day_and and is_any_day:
         return "?", _weekday(job, cron, weekdays)
-    asked = "both of them" if parsed.day_and else "either of them"
+    asked = "both at once" if parsed.day_and else "either of them"
     raise ScheduleUnfit(
         job=job,
         schedule=str(cron),
-        reason=f"it asks for days of the month and days of the week, {asked}, and Quartz takes one kind",
-        advice="leave `*` for one of the two; a second pipeline on the same source can have the other",
+        reason=f"it names days of the month and days of the week ({asked}), and Quartz accepts only one of them",
+        advice="write `*` for one of them; a second pipeline on the same source can have the other",
     )
 
 
 def _weekdays(parsed: CronSim) -> frozenset[int | tuple[int, int]]:
-    """0 is Sunday, and so is 7."""
+    """Return the days of the week from 0, Sunday; cron's 7 is Sunday as well."""
     return frozenset(one % 7 if isinstance(one, int) else (one[0] % 7, one[1]) for one in parsed.weekdays)
 
 
@@ -118,7 +118,7 @@ def _day(job: str, cron: Cron, days: frozenset[int]) -> str:
     if not special:
         return _listed(days, range(1, 32))
     if len(days) > 1:
-        reason = "Quartz takes the last day of the month alone, not in a list"
+        reason = "Quartz accepts the last day of the month only alone, not in a list"
         raise ScheduleUnfit(job=job, schedule=str(cron), reason=reason)
     return _LAST_DAYS[next(iter(special))]
 
@@ -129,15 +129,15 @@ def _weekday(job: str, cron: Cron, weekdays: frozenset[int | tuple[int, int]]) -
     if not nth:
         return ",".join(_WEEKDAYS[one] for one in plain)
     if len(weekdays) > 1:
-        reason = "Quartz takes one numbered day of the week alone, not in a list"
+        reason = "Quartz accepts a numbered day of the week only alone, not in a list"
         raise ScheduleUnfit(job=job, schedule=str(cron), reason=reason)
     day, number = nth[0]
-    # Quartz counts from Sunday as 1, and takes no name here.
+    # Quartz counts from Sunday as 1, and accepts no names here.
     return f"{day + 1}L" if number == CronSim.LAST else f"{day + 1}#{number}"
 
 
 def _listed(values: frozenset[int] | set[int], whole: range) -> str:
-    """Every value, a step from the first one on, or the values one by one."""
+    """Write values as `*`, as first value and step, or one by one."""
     found = sorted(values)
     if found == list(whole):
         return "*"

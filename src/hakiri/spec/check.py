@@ -36,7 +36,7 @@ _AS_NAME = re.compile(r"\W+")
 
 
 def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> Iterator[ManifestError]:
-    """Everything that is wrong with a pipeline whose parts are well-formed."""
+    """Yield every error of a pipeline whose parts are well-formed."""
 
     def wrong(path: KeyPath, reason: str, advice: str | None = None) -> WrongValue:
         return WrongValue(place=where(path), key=key_name(path), reason=reason, advice=advice)
@@ -56,7 +56,7 @@ def check_pipeline(spec: PipelineSpec, where: Where, connectors: Connectors) -> 
 
 
 def check_texts(data: Mapping[str, Any], where: Where) -> Iterator[ManifestError]:
-    """Every secret in clear and every reference that leads nowhere, in a pipeline as it is written."""
+    """Yield secrets in clear and invalid references in a pipeline as it is written."""
     listed = data.get("secrets")
     declared = listed if isinstance(listed, list) else []
     for path, text in texts_in(dict(data)):
@@ -71,7 +71,7 @@ def check_texts(data: Mapping[str, Any], where: Where) -> Iterator[ManifestError
 
 
 def check_project(spec: ProjectSpec, data: Mapping[str, Any], where: Where) -> Iterator[ManifestError]:
-    """Everything that is wrong with a well-formed hakiri.toml, apart from its pipelines."""
+    """Yield every error of a well-formed hakiri.toml, apart from its pipelines."""
     is_postgres = spec.catalog.backend is CatalogBackend.POSTGRES
     if is_postgres and not spec.catalog.url:
         yield WrongValue(
@@ -129,7 +129,7 @@ def _check_key(
 
 
 def _check_watermark(spec: PipelineSpec, index: int, table: TableSpec, wrong: Wrong) -> Iterator[ManifestError]:
-    """A table that lands by a watermark is read by it; a cursor of the pipeline is then for its other tables."""
+    """Check the cursor of a table that lands by a watermark, which replaces the pipeline's cursor for this table."""
     load = spec.load_of(table)
     cursor = table.incremental or (None if table.load else spec.incremental)
     if load.watermark is None or cursor is None:
@@ -186,7 +186,9 @@ def _check_renamed(spec: PipelineSpec, wrong: Wrong) -> Iterator[ManifestError]:
             path = ("tables", index, "renamed", name)
             if before.casefold() in new:
                 yield wrong(
-                    path, f"`{before}` is an old name and a new one", "rename in two steps, one run after the other"
+                    path,
+                    f"`{before}` is both an old name and a new one",
+                    "rename in two steps, one run after the other",
                 )
             elif old.count(before.casefold()) > 1:
                 yield wrong(path, f"`{before}` cannot have become two columns")
@@ -228,7 +230,7 @@ def _check_config(spec: PipelineSpec, wrong: Wrong, connector: ConnectorFacts) -
     config = spec.source.config
     for problem in connector.problems(config):
         path = problem.key.split(".")
-        if not any(references_in(text) for _, text in texts_in(config.get(path[0]))):  # its value is not known yet
+        if not any(references_in(text) for _, text in texts_in(config.get(path[0]))):  # its value is still unknown
             yield wrong(("source", "config", *path), problem.reason, problem.help())
 
 
@@ -273,7 +275,7 @@ def _check_text(path: KeyPath, text: str, where: Where) -> Iterator[ManifestErro
             reason="a reference is `${env:NAME}` or `${secret:NAME}`",
         )
     name = next((part for part in reversed(path) if isinstance(part, str)), "")
-    # Outside of these sections a telling name is that of a column.
+    # In other sections, a name like `password` is that of a column.
     is_webhook = path[0] not in _SECTIONS_WITH_SECRETS and path[-1] == "url"
     is_secret = shows_password(text) if is_webhook else path[0] in _SECTIONS_WITH_SECRETS and holds_secret(name, text)
     if is_webhook and not is_secret and shows_token(text):
@@ -325,13 +327,13 @@ BUNDLE_FILE = "databricks.yml"
 
 
 def bundle_root(project: Path) -> Path | None:
-    """The folder of the asset bundle that a project belongs to: its own, or the nearest one above it."""
+    """Find the folder of the project's asset bundle: its own, or the nearest above it; None if there is none."""
     folders = (project, *project.parents)
     return next((folder for folder in folders if (folder / BUNDLE_FILE).is_file()), None)
 
 
 def check_starts(spec: PipelineSpec, where: Callable[[KeyPath], Place], *, has_bundle: bool) -> Iterator[ManifestError]:
-    """Warn of what would start the pipeline where nothing does."""
+    """Warn of schedules and triggers that start nothing, because the project has no bundle."""
     for key in ("schedule", "triggers"):
         if getattr(spec, key) and not has_bundle:
             yield StartedByNothing(place=where((key,)), key=key, pipeline=spec.id)

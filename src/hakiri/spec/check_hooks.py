@@ -1,4 +1,4 @@
-"""Whatever can be known of a hook before it runs is known at the check: its table, host, view and function."""
+"""Check hooks before they run: their tables, hosts, views and functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hakiri.spec.view_files import view_file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What hooks of a project may reach."""
+    """What the hooks of a project may reach."""
 
     project: ProjectSpec
     root: Path
@@ -32,12 +32,12 @@ class Surroundings:
     tables: tuple[str, ...]
     """The landed names of the project's tables."""
     beside: tuple[str, ...]
-    """The names of the tables that are kept beside them."""
+    """The names of their helper tables."""
     functions: Functions
 
 
 def check_hooks(spec: PipelineSpec, where: Callable[[KeyPath], Place], around: Surroundings) -> Iterator[ManifestError]:
-    """Everything that is wrong with the hooks of a pipeline whose parts are well-formed."""
+    """Yield every error in the hooks of a pipeline whose parts are well-formed."""
     for path, load, tables in _loads(spec):
         for phase in ("pre_hook", "post_hook"):
             hooks: tuple[Hook, ...] = getattr(load, phase)
@@ -47,13 +47,13 @@ def check_hooks(spec: PipelineSpec, where: Callable[[KeyPath], Place], around: S
 
 
 def refresh_hooks(spec: PipelineSpec) -> Iterator[RefreshHook]:
-    """Every hook of the pipeline that refreshes a view."""
+    """Yield the pipeline's hooks that refresh a view."""
     for _, load, _ in _loads(spec):
         yield from (hook for hook in (*load.pre_hook, *load.post_hook) if isinstance(hook, RefreshHook))
 
 
 def _loads(spec: PipelineSpec) -> Iterator[tuple[KeyPath, LoadSpec, tuple[str, ...]]]:
-    """Each load that is written, with the landed names of the tables it is for."""
+    """Yield each load of the manifest, with the landed names of its tables."""
     yield ("load",), spec.load, tuple(spec.landed_name(table) for table in spec.tables if not table.load)
     for index, table in enumerate(spec.tables):
         if table.load:
@@ -79,13 +79,13 @@ def _check(
 
 
 def statement_problems(statement: str, tables: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the tables that a statement names, where the load is for these; and the way out."""
+    """Yield each error in the tables that a statement names, with advice; `tables` are those of the load."""
     known = {table.casefold() for table in tables}
     for name in read_statement(statement).tables:
         if name == TABLE or known == {name.casefold()}:
             continue
         if name.casefold() not in known:
-            yield f"names `{name}`, and a hook's SQL is about the table that lands", f"write `{TABLE}`"
+            yield f"names `{name}`, but a hook's SQL may only name the table that lands", f"write `{TABLE}`"
             continue
         other = next(table for table in tables if table.casefold() != name.casefold())
         advice = f"write `{TABLE}`, or give `{name}` a load of its own"

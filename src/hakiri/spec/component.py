@@ -1,4 +1,4 @@
-"""A transform in WebAssembly says which file it is, what it does to rows, and how much of a task it may take."""
+"""Declare a transform in WebAssembly: its file, its effect on rows, and its limits."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ RowsEffect = Literal["keeps", "filters", "merges", "adds", "replaces"]
 
 
 def check_host(host: str) -> str:
-    """A host that a component may send requests to."""
+    """Check a host that a component may send requests to."""
     HostRule.parse(host)
     return host
 
 
 def check_timeout(timeout: timedelta) -> timedelta:
-    """A time that a task can wait."""
+    """Check that a task can wait this long."""
     if timeout > MAX_TIMEOUT:
-        raise ValueError("a component takes half an hour at the most for some rows")
+        raise ValueError("a component may take at most half an hour for one batch")
     return timeout
 
 
@@ -39,17 +39,17 @@ class ComponentSpec(Frozen):
     tables: Annotated[tuple[Identifier, ...], Distinct] = ()
     """The tables it is for; all of the pipeline's when left out."""
     rows: RowsEffect = "keeps"
-    """What it does to the number of rows: a component that does something else fails its chunk."""
+    """Its effect on the number of rows; a component that does something else fails its chunk."""
     keeps: Columns = ()
     """Columns that it leaves as they are; compared row by row, so only where it keeps all rows."""
     network: Annotated[tuple[Annotated[str, AfterValidator(check_host)], ...], Distinct] = ()
     """The hosts it may send https requests to; none when left out."""
     memory_mib: Annotated[Int, Field(ge=1, le=4_095)] = 256
-    """How large its memory may become."""
+    """The limit of its memory."""
     fuel: Annotated[Int, Field(ge=1, le=10**15)] = 20_000_000_000
-    """How many instructions it may take for the rows it is given at once."""
+    """The limit of its instructions for one batch of rows."""
     timeout: Annotated[PositiveDuration, AfterValidator(check_timeout)] = timedelta(seconds=60)
-    """How long it may take for the rows it is given at once, requests included."""
+    """The limit of its time for one batch of rows, requests included."""
 
     @property
     def file(self) -> str:

@@ -1,4 +1,4 @@
-"""A manifest file becomes plain data with line numbers, or one error that says where it stopped being readable."""
+"""Parse a manifest file into plain data with line numbers, or one located error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Format = Literal["toml", "json"]
 
 @dataclass(frozen=True)
 class Document:
-    """One manifest file: its text, its data, and the way from a key back to its line."""
+    """One manifest file: its text, its data, and the line of each key."""
 
     path: Path
     shown: str  # the path as messages print it
@@ -48,12 +48,12 @@ class Document:
         return json_lines(self.text) if self.format == "json" else toml_lines(self.text)
 
     def place(self, path: KeyPath = ()) -> Place:
-        """Where a key stands, or the nearest thing around it that is written down."""
+        """Return the place of a key, or of the nearest enclosing part that is written."""
         return Place(self.shown, self.lines.of(path))
 
 
 def read_document(path: Path, *, shown: str) -> Document:
-    """The file as a document. Raises UnreadableManifest with the line at fault."""
+    """Read and parse a file. Raises UnreadableManifest with the line of the error."""
     try:
         raw = path.read_bytes()
     except OSError as failure:
@@ -63,7 +63,7 @@ def read_document(path: Path, *, shown: str) -> Document:
 
 
 def parse_document(raw: bytes, *, path: Path, shown: str, max_depth: int = MAX_DEPTH) -> Document:
-    """The bytes of a file as a document. Raises UnreadableManifest with the line at fault."""
+    """Parse the bytes of a file. Raises UnreadableManifest with the line of the error."""
 
     def refuse(line: int, reason: str, advice: str | None = None) -> UnreadableManifest:
         return UnreadableManifest(place=Place(shown, line), reason=reason, advice=advice)
@@ -78,7 +78,7 @@ def parse_document(raw: bytes, *, path: Path, shown: str, max_depth: int = MAX_D
         raise refuse(wrong.lineno, f"not JSON: {_lower_first(wrong.msg)}") from wrong
     except _Repeated as wrong:
         found = json_lines(text).repeated
-        raise refuse(found[0][1] if found else 1, f"not JSON: the key `{wrong}` is there twice") from wrong
+        raise refuse(found[0][1] if found else 1, f"not JSON: the key `{wrong}` is repeated") from wrong
     except _NotANumber as wrong:
         raise refuse(_line_of(text, text.find(str(wrong))), f"not JSON: {wrong} is not a number") from wrong
     except RecursionError as wrong:
@@ -108,11 +108,11 @@ def _decode(raw: bytes, refuse: Callable[..., UnreadableManifest]) -> str:
 
 
 class _Repeated(Exception):
-    """A key that a JSON object names twice."""
+    """A key is repeated in a JSON object."""
 
 
 class _NotANumber(Exception):
-    """NaN or an infinity, which Python's parser takes for JSON."""
+    """NaN or an infinity, which Python's parser accepts as JSON."""
 
 
 def _load_json(text: str) -> Any:
@@ -134,9 +134,9 @@ def _refuse_constant(name: str) -> Any:
 
 @dataclass
 class _Unfit(Exception):
-    """A value that only one of the formats knows, or without a reason one that is nested too deep.
+    """A value that only one of the formats has; without a reason, one that is nested too deep.
 
-    The path is put together on the way out.
+    The path is built while the exception propagates.
     """
 
     reason: str = ""
@@ -147,7 +147,7 @@ class _Unfit(Exception):
 
 
 def _plain(value: Any, room: int) -> Any:
-    """The value as both formats can say it: dates become ISO text, and what only one of them knows is unfit."""
+    """Reduce a value to what both formats have: dates become ISO text. Raises _Unfit for anything else."""
     if room < 0:
         raise _Unfit()
     match value:
@@ -156,7 +156,7 @@ def _plain(value: Any, room: int) -> Any:
         case list():
             return [_inside(index, item, room) for index, item in enumerate(value)]
         case str() if _UNFIT.search(value):
-            raise _Unfit("a text with a NUL or half a character (a lone surrogate) in it")
+            raise _Unfit("a text that contains a NUL or half a character (a lone surrogate)")
         case datetime() | date() | time():
             return value.isoformat()
         case int() if value not in INT64:

@@ -85,7 +85,7 @@ class SecretInClear(
     LocatedError,
     code="HK106",
     says="`{key}` holds a secret in clear",
-    help=("write {suggestion} and list the name under `secrets`; then change the secret, git has seen it"),
+    help="write {suggestion} and list the name under `secrets`; then change the secret, because it is in git's history",
 ):
     """A password, key or token is written in a manifest. The value is never shown."""
 
@@ -157,10 +157,10 @@ class PipelineNotFound(ManifestError, code="HK110", says="the project has no pip
     def help(self) -> str:
         if self.guess:
             return f"did you mean `{self.guess}`?"
-        return "`hakiri pipeline list` shows what there is"
+        return "`hakiri pipeline list` lists the pipelines"
 
 
-class PipelineExists(ManifestError, code="HK111", says="`{pipeline}` is already there", help="{advice}"):
+class PipelineExists(ManifestError, code="HK111", says="pipeline `{pipeline}` exists already", help="{advice}"):
     """A pipeline or a file with this name already exists."""
 
     pipeline: str
@@ -210,7 +210,7 @@ class ManifestChanged(
 class TableTaken(
     ManifestError,
     code="HK115",
-    help=('set another namespace for one of the pipelines: `destination = {{ namespace = "crm" }}`'),
+    help='set another namespace for one of the pipelines: `destination = {{ namespace = "crm" }}`',
 ):
     """Two tables would land under the same name."""
 
@@ -274,7 +274,7 @@ class StartedByNothing(
     LocatedError,
     code="HK125",
     severity="warning",
-    says=("`{key}` starts nothing here: only the job of a deployed bundle follows it, and there is no bundle"),
+    says="`{key}` has no effect: only jobs of a deployed bundle use it, and the project has no bundle",
     help=(
         "let your scheduler call `hakiri run {pipeline}` and leave the key out, or put a databricks.yml "
         "beside or above the project (docs/databricks.md)"
@@ -289,10 +289,10 @@ class StartedByNothing(
 class FeatureUnavailable(
     ManifestError,
     code="HK608",
-    says="`{key}` is not carried out by this release: {reason}",
+    says="`{key}` is not supported by this release: {reason}",
     help="take it out of the manifest, or wait for the release that has it (CHANGELOG.md)",
 ):
-    """A manifest uses a key that this release checks but does not carry out yet."""
+    """A manifest uses a key that this release checks but does not support yet."""
 
     key: str
     reason: str

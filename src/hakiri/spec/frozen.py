@@ -1,4 +1,4 @@
-"""Every part of a manifest is frozen, knows its keys, and takes a value only as the type it declares."""
+"""Base types for all parts of a manifest: frozen, strict, without unknown keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Config = dict[str, Any]
 
 
 class Frozen(BaseModel):
-    """A value of the manifest: unknown keys are errors, and `onFail` is read as `on_fail`."""
+    """A part of the manifest: unknown keys are errors, and `onFail` is read as `on_fail`."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -28,7 +28,7 @@ class Frozen(BaseModel):
 
 
 def shorthand(part: type[Frozen], key: str) -> BeforeValidator:
-    """Where a part may be written as its most important value: `"orders"` is `{ name = "orders" }`."""
+    """Accept a part that is written as its most important value: `"orders"` is `{ name = "orders" }`."""
     return BeforeValidator(
         lambda value: {key: value} if isinstance(value, str) else value,
         json_schema_input_type=str | part,
@@ -36,12 +36,12 @@ def shorthand(part: type[Frozen], key: str) -> BeforeValidator:
 
 
 def as_tuple(value: Any) -> Any:
-    """One value where a list may stand: `upsert_key = "id"` is `["id"]`."""
+    """Accept one value for a list: `upsert_key = "id"` is `["id"]`."""
     return (value,) if isinstance(value, str | dict) else value
 
 
 def distinct(values: tuple[str, ...]) -> tuple[str, ...]:
-    """The values, each of which may be named once."""
+    """Check that no value is repeated."""
     repeated = sorted({value for value in values if values.count(value) > 1})
     if repeated:
         raise ValueError(f"`{repeated[0]}` is named twice")

@@ -1,4 +1,4 @@
-"""A hook runs beside a load: admin SQL, a view refresh, an https call or a registered function."""
+"""Declare hooks, which run before or after a load: admin SQL, view refreshes, https calls and functions."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from hakiri.spec.names import Identifier
 from hakiri.spec.sql.statement import read_statement
 
 MAX_TIMEOUT = timedelta(minutes=5)
-"""A landing waits for its pre-hooks, and is held for ten minutes."""
+"""A landing waits for its pre-hooks, and its lease ends after ten minutes."""
 
 _SECRET = r"^\$\{secret:[A-Za-z_][A-Za-z0-9_]{0,127}\}$"  # noqa: S105 the form of a reference
 
 
 def check_admin_sql(statement: str) -> str:
-    """One admin statement, without comments."""
+    """Check that this is one admin statement without comments."""
     read_statement(statement)
     return statement
 
 
 def check_https(url: str) -> str:
-    """An https address with a host and without credentials in it."""
+    """Check an https address: it needs a host and must not contain credentials."""
     if not url.startswith("https://"):
-        raise ValueError("a webhook is an https:// address")
+        raise ValueError("a webhook needs an https:// address")
     known_address(url)
     return url
 
 
 def check_timeout(timeout: timedelta) -> timedelta:
-    """A time that a landing can wait."""
+    """Check that a landing can wait this long."""
     if timeout > MAX_TIMEOUT:
-        raise ValueError("a hook takes five minutes at the most")
+        raise ValueError("a hook may take at most five minutes")
     return timeout
 
 
 def check_function(name: str) -> str:
-    """The name of a registered function, or of one in Unity Catalog."""
+    """Check the name of a registered function, or of one in Unity Catalog."""
     if name.count(".") not in {0, 2}:
         raise ValueError("a function is a registered name like `notify`, or `catalog.schema.function`")
     return name
@@ -73,9 +73,9 @@ class WebhookHook(Frozen):
     type: Literal["webhook"]
     url: Annotated[str, AfterValidator(check_https)]
     secret: Annotated[str, Field(pattern=_SECRET)] | None = None
-    """What the body is signed with, as `${secret:NAME}`; unsigned when left out."""
+    """The secret that signs the body, as `${secret:NAME}`; unsigned when left out."""
     timeout: Timeout = timedelta(seconds=10)
-    """How long the whole exchange may take."""
+    """The time limit of the whole exchange."""
 
 
 class FunctionHook(Frozen):
@@ -84,9 +84,9 @@ class FunctionHook(Frozen):
     type: Literal["custom_function"]
     function: Annotated[str, AfterValidator(check_function), Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$")]
     args: dict[Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")], Argument] = Field(default_factory=dict)
-    """Its arguments by name: texts, numbers, true and false, as its signature has them."""
+    """Its arguments by name: texts, numbers, true and false, to match its signature."""
     timeout: Timeout = timedelta(seconds=60)
-    """How long it may run before it is stopped."""
+    """The time after which it is stopped."""
 
 
 Hook = Annotated[SqlHook | RefreshHook | WebhookHook | FunctionHook, Field(discriminator="type")]

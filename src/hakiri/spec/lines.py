@@ -1,6 +1,6 @@
-"""Every key and list element of a TOML or JSON document has a line, and every TOML statement a place in the text.
+"""Find the line of every key and list element of a TOML or JSON document, and the offsets of TOML statements.
 
-The parsers give values without positions, so this walks the text of a document that has already been parsed: it can
+The parsers return values without positions, so this walks the text of a document that has already been parsed: it can
 rely on the text being valid, needs no grammar beyond brackets, separators and strings, and runs only when there is
 something to report or to edit.
 """
@@ -19,13 +19,13 @@ KeyPath = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class Lines:
-    """The line of each path, and the paths that a JSON object names twice."""
+    """The line of each path, and the keys that a JSON object repeats."""
 
     at: dict[KeyPath, int] = field(default_factory=lambda: {(): 1})
     repeated: list[tuple[KeyPath, int]] = field(default_factory=list)
 
     def of(self, path: KeyPath) -> int:
-        """The line of a path, or of the nearest part of it that is written down."""
+        """Return the line of a path, or of the nearest part of it that is written."""
         while path not in self.at:
             path = path[:-1]
         return self.at[path]
@@ -33,7 +33,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One `key = value` of TOML, as offsets into the text; a comment behind it is not part of it."""
+    """One `key = value` of TOML, as offsets into the text; a comment after it is not part of it."""
 
     path: KeyPath
     start: int
@@ -52,32 +52,32 @@ class Section:
 
     @property
     def end(self) -> int:
-        """Behind the last statement: comments further down belong to whatever follows."""
+        """Return the end of the last statement; comments after it belong to what follows."""
         return self.statements[-1].end if self.statements else self.header_end
 
 
 def toml_lines(text: str) -> Lines:
-    """Where everything in a TOML document stands."""
+    """Return the line of everything in a TOML document."""
     return _Walk(_tokens(_TOML, text), key_of=_toml_key, statements=True).run().lines
 
 
 def toml_sections(text: str) -> list[Section]:
-    """How a TOML document is laid out, in the order of the text."""
+    """Return the sections of a TOML document, in the order of the text."""
     return _Walk(_tokens(_TOML, f"{text}\n"), key_of=_toml_key, statements=True).run().sections
 
 
 def toml_comments(text: str) -> list[int]:
-    """Where each comment of a TOML document starts."""
+    """Return the offset of each comment of a TOML document."""
     return [match.start() for match in _TOML.finditer(text) if match[0].startswith("#")]
 
 
 def json_lines(text: str) -> Lines:
-    """Where everything in a JSON document stands."""
+    """Return the line of everything in a JSON document."""
     return _Walk(_tokens(_JSON, text), key_of=json.loads, statements=False).run().lines
 
 
 def nesting_line(text: str, limit: int) -> int:
-    """The first line where brackets are nested deeper than the limit, or the last line."""
+    """Return the first line where brackets are nested deeper than the limit, or the last line."""
     depth, line = 0, 1
     for token in _tokens(_TOML, text):
         line = token.line
@@ -123,7 +123,7 @@ def _toml_key(token: str) -> str:
 
 @dataclass(slots=True)
 class _Frame:
-    """A bracket that is open, or the whole document: a list counts its elements, a table reads keys and values."""
+    """An open bracket, or the whole document: a list counts its elements, a table reads keys and values."""
 
     path: KeyPath
     is_list: bool = False
@@ -201,7 +201,7 @@ class _Walk:
         self._note(frame.target(), token.line)
 
     def _header(self, start: int) -> KeyPath:
-        """Read `[a.b]` or `[[a.b]]` up to the end of its line, and go there."""
+        """Read `[a.b]` or `[[a.b]]` up to the end of its line, and start that section."""
         parts: list[str] = []
         is_array, line, end = False, 1, start
         for token in self.tokens:
@@ -232,7 +232,7 @@ class _Walk:
         return path
 
     def _enter_element(self, path: KeyPath, line: int) -> KeyPath:
-        """A table inside a list of tables belongs to the list's last element."""
+        """Return the path of the last element, if the path is a list of tables."""
         if path not in self.arrays:
             return path
         element = (*path, self.arrays[path])

@@ -35,24 +35,24 @@ Hooks = Annotated[tuple[Hook, ...], BeforeValidator(as_tuple, json_schema_input_
 
 
 class NullKeyPolicy(StrEnum):
-    """What becomes of rows that have no value in the key they land by."""
+    """What happens to rows without a value in their key."""
 
     REJECT = "reject"
     QUARANTINE = "quarantine"
 
 
 class ChangeFormat(StrEnum):
-    """How a source writes its changes down."""
+    """The format in which a source writes its changes."""
 
     PLAIN = "plain"  # a row with a column that names the operation
     DEBEZIUM = "debezium"  # an envelope: before, after, op, source
 
 
 class Deletes(StrEnum):
-    """What becomes of a row that its source has deleted."""
+    """What happens to a row that its source has deleted."""
 
-    HARD = "hard"  # it goes
-    SOFT = "soft"  # it stays, and says so
+    HARD = "hard"  # it is deleted
+    SOFT = "soft"  # it is kept and marked
 
 
 class KeptHistory(StrEnum):
@@ -62,7 +62,7 @@ class KeptHistory(StrEnum):
 
 
 class ChangesSpec(Frozen):
-    """What a row of a change feed looks like."""
+    """The layout of a row of a change feed."""
 
     format: ChangeFormat = ChangeFormat.PLAIN
     op: ColumnName = "op"
@@ -72,7 +72,7 @@ class ChangesSpec(Frozen):
 
     @property
     def is_enveloped(self) -> bool:
-        """Whether the source's columns are those of an envelope around the rows."""
+        """Return whether the source's columns are those of an envelope around the rows."""
         return self.format is ChangeFormat.DEBEZIUM
 
 
@@ -86,7 +86,7 @@ class LoadSection(Frozen):
     """Run after a successful load."""
 
     replaces_table: ClassVar[bool] = False
-    """Whether each landing takes the place of the last one, so that only a whole table may land."""
+    """Whether each landing replaces all rows, so that only a whole table may land."""
     needs_key: ClassVar[bool] = False
     """Whether a table without a key cannot land."""
     takes_source_key: ClassVar[bool] = False
@@ -159,7 +159,7 @@ class Load(LoadSection):
     def mode_of_landing(self, *, is_exchange: bool) -> LoadMode:
         """Return the mode that carries a landing out.
 
-        An exchange takes the place of all rows. The rest of a round of which a part has landed joins that part.
+        An exchange replaces all rows. The rest of a round that has partly landed is added to that part.
         """
         return LoadMode.TRUNCATE if is_exchange else self.mode
 
@@ -175,7 +175,7 @@ class AppendLoad(Load):
 
 
 class TruncateLoad(Load):
-    """Exchanges all rows in one commit."""
+    """Replaces all rows in one commit."""
 
     mode: Literal[LoadMode.TRUNCATE]
 
@@ -186,7 +186,7 @@ class TruncateLoad(Load):
 
 
 class BlueGreenLoad(Load):
-    """Builds a table beside the other, and exchanges all rows once the build has passed its trial."""
+    """Builds a second table, and replaces all rows once the post-hooks have accepted the build."""
 
     mode: Literal[LoadMode.BLUE_GREEN]
 
@@ -235,9 +235,9 @@ class CdcMirrorLoad(Load):
     sequence_by: Columns = ()
     """The columns that order the changes of a key; in Debezium envelopes, fields of `source`."""
     changes: ChangesSpec = ChangesSpec()
-    """What a change looks like."""
+    """The layout of a change."""
     deletes: Deletes = Deletes.HARD
-    """`hard` takes deleted rows away, `soft` keeps and marks them."""
+    """`hard` removes deleted rows, `soft` keeps and marks them."""
     history: KeptHistory | None = None
     """`scd2` keeps every version of a row."""
 
@@ -271,7 +271,7 @@ class LoadByKey(KeyedSection):
 
 
 def load_by_mode(mode: str) -> type[Load] | None:
-    """Return the class of a load mode, with its facts; None for a name that is no mode's."""
+    """Return the class of a load mode, with its facts; None for an unknown name."""
     return next((load for name, load in LOADS.items() if name == mode), None)
 
 
@@ -286,7 +286,7 @@ LOADS: Mapping[LoadMode, type[Load]] = {
 
 
 def _tag(value: Any) -> str:
-    """Return the mode that a section names, as its tag; the empty one where it names none, or is no section at all."""
+    """Return the mode that a section names, as its tag; the empty one if it names none or is not a section."""
     mode = value.get("mode") if isinstance(value, dict) else getattr(value, "mode", None)
     return "" if mode is None else str(mode) or "''"
 

@@ -1,4 +1,4 @@
-"""Names in a manifest can be used as folders, job names and SQL identifiers without surprises."""
+"""Names in a manifest, restricted so that they work as folders, job names and SQL identifiers."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def check_identifier(name: str) -> str:
-    """A table or view name of up to three parts: `orders`, `sales.orders`, `main.sales.orders`."""
+    """Check a table or view name of up to three parts: `orders`, `sales.orders`, `main.sales.orders`."""
     if not _IDENTIFIER.fullmatch(name):
         raise ValueError(f"{name!r} is not a table name: letters, digits, `_` and `$`, in up to three dotted parts")
     return name
 
 
 def check_column(name: str) -> str:
-    """A column name may hold dots, spaces and any script, but no control characters."""
+    """Check a column name: dots, spaces and all scripts are allowed, control characters are not."""
     if not name or len(name) > MAX_COLUMN_NAME:
         raise ValueError(f"a column name has 1 to {MAX_COLUMN_NAME} characters")
     if _CONTROL.search(name):
-        raise ValueError(f"{name!r} has a control character in it")
+        raise ValueError(f"{name!r} contains a control character")
     return name
 
 
 def name_in_schema(landed: str) -> str:
-    """What a table or view is called in a schema, where a name has no dots: `crm.users` is `crm_users`."""
+    """Return the name of a table or view in a schema, without dots: `crm.users` becomes `crm_users`."""
     return landed.replace(".", "_")
 
 
-# Patterns stay patterns, so that the exported schema has them too; this is what a person is told instead.
+# The exported schema contains the patterns; error messages show these texts instead.
 EXPLAINED = {
     r"^[a-z0-9][a-z0-9_-]{0,63}$": "lower-case letters, digits, `-` and `_`, at most 64 characters",
     r"^[a-z][a-z0-9_-]{0,63}$": "a lower-case name of letters, digits, `-` and `_`",

@@ -1,4 +1,4 @@
-"""A pipeline says which tables of one source should exist in the lakehouse, and how they get there."""
+"""Declare a pipeline: which tables of one source should exist in the lakehouse, and how they get there."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class SourceSpec(Frozen):
 
     connector: ConnectorName
     config: Config = Field(default_factory=dict)
-    """What the connector needs; values may be `${env:NAME}` or `${secret:NAME}`."""
+    """The settings of the connector; values may be `${env:NAME}` or `${secret:NAME}`."""
     cursor_kind: CursorKind | None = None
-    """How the source can be walked; what the connector declares when left out."""
+    """How the source can be read in parts; the connector's own kind when left out."""
 
 
 DESTINATION = "context"
@@ -42,7 +42,7 @@ class DestinationSpec(Frozen):
     config: Config = Field(default_factory=dict)
     """Refused by this release (HK608)."""
     namespace: Annotated[str, Field(pattern=NAMESPACE)] | None = None
-    """What the tables' landed names begin with: `crm` lands `users` as `crm.users`."""
+    """The first part of the tables' landed names: `crm` lands `users` as `crm.users`."""
     destination_writes_per_sec: Annotated[Number, Field(gt=0)] | None = None
     """A cap on how many files are written per second; refused by this release (HK608)."""
 
@@ -51,16 +51,16 @@ Comment = Annotated[str, Field(max_length=4_000)]
 
 
 class ColumnSpec(Frozen):
-    """A column to read, with its type where the source cannot tell."""
+    """A column to read, with its type if the source does not know it."""
 
     name: ColumnName
     type: ColumnType | None = None
     comment: Comment = ""
-    """What the column is about, for readers of the table."""
+    """A description for readers of the table."""
 
 
 class IncrementalSpec(Frozen):
-    """Which column tells what is new, and how late a row may become visible."""
+    """The column that shows which rows are new, and how late a row may become visible."""
 
     column: ColumnName
     lag: Duration = timedelta()
@@ -78,24 +78,24 @@ Incremental = Annotated[IncrementalSpec, shorthand(IncrementalSpec, "column")]
 
 
 class TableSpec(Frozen):
-    """One table, where its name alone does not say enough."""
+    """One table with more than its name."""
 
     name: Identifier
     primary_key: Columns = ()
     columns: tuple[Column, ...] = ()
     """The columns to read; all of them when left out."""
     renamed: dict[ColumnName, ColumnName] = Field(default_factory=dict)
-    """Columns that have another name now, each with its old one: `{ city = "town" }`."""
+    """Renamed columns, each new name with its old one: `{ city = "town" }`."""
     partition_by: Columns = ()
-    """The columns whose values part the table into folders, from its first landing on."""
+    """The partition columns, from the table's first landing on."""
     cluster_by: Annotated[Columns, Field(max_length=4)] = ()
-    """The columns whose near values shall lie near each other (liquid clustering)."""
+    """The columns of liquid clustering."""
     comment: Comment = ""
-    """What the table is about, for its readers."""
+    """A description for the table's readers."""
     properties: Properties = Field(default_factory=dict)
     """Properties of the Delta table."""
     query: Annotated[str, Field(min_length=1)] | None = None
-    """A query of the source that stands for the table."""
+    """A query of the source that is read in place of a table."""
     incremental: Incremental | None = None
     """The table's own cursor; the pipeline's when left out."""
     load: LoadSpec | None = None
@@ -116,7 +116,7 @@ class TransformSpec(Frozen):
 
 
 def parse_transform(value: Any) -> Any:
-    """A plan, or what names a component. Told by that key alone, so that what is wrong with either is told of it."""
+    """Tell a plan from a component by the key `component` alone, so that errors refer to the right one."""
     if isinstance(value, dict) and "component" in value:
         return ComponentSpec.model_validate(value)
     return TransformSpec.model_validate({"plan": value} if isinstance(value, str) else value)
@@ -130,7 +130,7 @@ Transform = Annotated[
 
 
 def parse_start(value: Any) -> int | datetime:
-    """A date or a time as an instant in UTC, an integer as it is."""
+    """Read a date or time as an instant in UTC; an integer stays as it is."""
     if isinstance(value, datetime) or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     try:
@@ -146,16 +146,16 @@ Start = Annotated[int | datetime, BeforeValidator(parse_start, json_schema_input
 
 
 class BackfillSpec(Frozen):
-    """How history is read before the pipeline settles into increments."""
+    """How history is read before the pipeline reads increments."""
 
     window: PositiveDuration | None = None
-    """How much time one chunk covers."""
+    """The span of time that one chunk covers."""
     parallelism: Annotated[Int, Field(ge=1, le=1_000)] | None = None
     """How many chunks are in flight at once."""
     rate_budget: RateBudget | None = None
     """A cap on requests to the source."""
     start_from: Start | None = None
-    """Nothing older than this is read."""
+    """Rows older than this are not read."""
     max_chunks_per_tick: Annotated[Int, Field(ge=1)] | None = None
     """How many chunks one tick of the schedule dispatches."""
 
@@ -198,23 +198,23 @@ class PipelineSpec(Frozen):
     """What starts the pipeline's job in a deployed bundle, beside its schedule."""
 
     def load_of(self, table: TableSpec) -> LoadSpec:
-        """The table's own load, or the pipeline's."""
+        """Return the table's own load, or the pipeline's."""
         return table.load or self.load
 
     def incremental_of(self, table: TableSpec) -> IncrementalSpec | None:
-        """What the table is read by: the watermark it lands by, its own cursor, or the pipeline's."""
+        """Return the table's cursor: the watermark of its load, its own, or the pipeline's."""
         watermark = self.load_of(table).watermark
         if watermark is not None:
             return IncrementalSpec(column=watermark)
         return table.incremental or self.incremental
 
     def landed_name(self, table: TableSpec) -> str:
-        """The table's name in the lakehouse: as at its source, or its last part in the destination's namespace."""
+        """Return the table's name in the lakehouse: its own, or the last part of it in the destination's namespace."""
         namespace = self.destination.namespace
         return f"{namespace}.{table.name.rpartition('.')[2]}" if namespace else table.name
 
     def quarantine_name(self, table: TableSpec) -> str:
-        """The name of the table that rows set aside go to: the manifest's, or one beside the table."""
+        """Return the name of the quarantine table: the manifest's, or one beside the table."""
         named = self.quality.quarantine.table if self.quality.quarantine else None
         return named or f"{self.landed_name(table)}_quarantine"
 

@@ -1,4 +1,4 @@
-"""A project is one hakiri.toml: where tables and state live, what runs them, and pipelines written inline."""
+"""Declare a project (hakiri.toml): where tables and state are, which Spark runs it, and inline pipelines."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ class CatalogBackend(StrEnum):
 
 
 def check_remote(url: str) -> str:
-    """The address of a Spark Connect server."""
+    """Check the address of a Spark Connect server."""
     if not url.startswith(("sc://", _REFERENCE_START)):
         raise ValueError("a Spark Connect address starts with sc://")
     return url
 
 
 def check_bucket(url: str) -> str:
-    """The address of an object store."""
+    """Check the address of an object store."""
     if not url.startswith(("s3://", "gs://", "abfss://", "r2://", _REFERENCE_START)):
         raise ValueError("a bucket is an s3://, gs://, abfss:// or r2:// address")
     return url
 
 
 def check_endpoint(url: str) -> str:
-    """The https address of an object store's interface."""
+    """Check the https address of an object store's interface."""
     if not url.startswith(("https://", _REFERENCE_START)):
         raise ValueError("an endpoint is an https:// address")
     return url
 
 
 class ProjectSection(Frozen):
-    """Who the project is."""
+    """The project's name and version."""
 
     name: Slug
     version: Annotated[str, Field(min_length=1, max_length=64)] = "0.1.0"
@@ -78,7 +78,7 @@ class CatalogSection(Frozen):
 
 
 class EngineSection(Frozen):
-    """Which Spark runs the pipelines, and how large."""
+    """The Spark that runs the pipelines, and its size."""
 
     kind: SessionKind = SessionKind.AUTO
     """auto, local (embedded), connect (a Spark Connect server) or databricks (the runtime's session)."""
@@ -103,16 +103,16 @@ class SyncSection(Frozen):
 
 
 def check_host(host: str) -> str:
-    """A host that webhooks may be sent to."""
+    """Check a host that webhooks may be sent to."""
     HostRule.parse(host)
     return host
 
 
 class HooksSection(Frozen):
-    """What hooks may reach beyond the tables they stand beside."""
+    """What hooks may reach besides their own tables."""
 
     webhook_hosts: Annotated[tuple[Annotated[str, AfterValidator(check_host)], ...], Distinct] = ()
-    """Where webhooks may be sent: `hooks.example.com`, `*.example.com`, `example.com:8443`; nowhere when left out."""
+    """Hosts of webhooks: `hooks.example.com`, `*.example.com`, `example.com:8443`; none when left out."""
     warehouse: Annotated[str, Field(min_length=1)] | None = None
     """The id of the SQL warehouse that refreshes views of a workspace; DATABRICKS_WAREHOUSE_ID when left out."""
 

@@ -1,4 +1,4 @@
-"""Quality is declared: rules judge rows one by one, validators judge the table that would be."""
+"""Declare quality: rules check rows one by one, validators check the table as it would be after the landing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hakiri.spec.frozen import Flag, Frozen, Int, Number
 from hakiri.spec.load import Columns
 from hakiri.spec.names import ColumnName, Identifier
 
-# The engine that matches has no look-around and no back references; Python's has, so they are looked for by hand.
+# The engine that runs rules has no look-around and no back references; Python's does, so they are found here.
 _UNSUPPORTED = re.compile(r"\(\?(?:=|!|<=|<!|P=|>|\()|(?<!\\)(?:\\\\)*\\[1-9]")
 
 
 def check_regex(pattern: str) -> str:
-    """A regular expression that runs in linear time."""
+    """Check that a regular expression runs in linear time."""
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as wrong:
@@ -43,7 +43,7 @@ class DatasetFailure(StrEnum):
 
 
 class FieldType(StrEnum):
-    """What a text has to be readable as."""
+    """The types that a text can be checked against."""
 
     STRING = "string"
     INTEGER = "integer"
@@ -56,7 +56,7 @@ class FieldType(StrEnum):
 
 
 class RowRule(Frozen):
-    """What every row rule has: a column and a consequence."""
+    """The fields of every row rule: a column and a consequence."""
 
     field: ColumnName
     on_fail: RowFailure
@@ -69,7 +69,7 @@ class NotNullRule(RowRule):
 
 
 class KeyRule(NotNullRule):
-    """The column tells rows apart, so it has a value; no manifest writes this rule, `load.null_keys` asks for it."""
+    """The key column has a value. Not written in manifests: `load.null_keys` adds this rule."""
 
     type: Literal["null_key"] = "null_key"  # type: ignore[assignment]
     on_fail: RowFailure = RowFailure.SKIP
@@ -111,7 +111,7 @@ AnyRowRule = Annotated[
 
 
 class Validator(Frozen):
-    """What every dataset validator has: a consequence."""
+    """The fields of every dataset validator: a consequence."""
 
     on_fail: DatasetFailure
 
@@ -171,7 +171,7 @@ class Quarantine(Frozen):
 
 
 class QualitySpec(Frozen):
-    """What rows and tables have to satisfy."""
+    """The rules and validators of a pipeline."""
 
     dataset_level: DatasetLevel = DatasetLevel()
     row_level: tuple[AnyRowRule, ...] = ()

@@ -1,4 +1,4 @@
-"""A folder with a hakiri.toml becomes one checked project, or one report of everything that is wrong with it."""
+"""Read a folder with a hakiri.toml as one checked project, or report everything that is wrong with it."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ class Written:
         return self.document.place(self.at)
 
     def where(self, path: KeyPath) -> Place:
-        """Where a key of the pipeline stands."""
+        """Return the place of a key of the pipeline."""
         return place_of(self.document, self.at, path)
 
     @property
     def data(self) -> Any:
-        """What is written there, without the `$schema` line that editors of JSON look for."""
+        """Return the pipeline as written, without the `$schema` line for JSON editors."""
         data = part_at(self.document.data, self.at)
         return {key: part for key, part in data.items() if key != "$schema"} if isinstance(data, dict) else data
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A valid pipeline and where it is written."""
+    """A valid pipeline, and where it is written."""
 
     spec: PipelineSpec
     written: Written
@@ -74,18 +74,18 @@ class Project:
 
     @property
     def refreshed(self) -> frozenset[str]:
-        """The views whose rows a hook keeps: each is a table of its name, made by that hook."""
+        """Return the materialized views: a hook keeps the rows of each in a table of the same name."""
         named = {hook.view.casefold() for one in self.pipelines.values() for hook in refresh_hooks(one.spec)}
         return frozenset(view.name for view in self.views if view.name.casefold() in named)
 
     @property
     def landed_names(self) -> tuple[str, ...]:
-        """What the project's tables are called once they have landed."""
+        """Return the landed names of the project's tables."""
         return landed_names(self.pipelines)
 
 
 def find_project(start: Path) -> Path:
-    """The project's folder: this one, its `manifests/`, or the same of a folder above. Raises ProjectNotFound."""
+    """Find the project's folder: this one, its `manifests/`, or the same for a folder above. Raises ProjectNotFound."""
     for folder in (start, *start.parents):
         for candidate in (folder, folder / "manifests"):
             if (candidate / PROJECT_FILE).is_file():
@@ -101,7 +101,7 @@ def read_project(
     overlay: Overlay | None = None,
     functions: Functions | None = None,
 ) -> Project:
-    """The project in a folder. `overlay` stands for files that would be written (or, as None, removed).
+    """Read the project in a folder. `overlay` has the files that would be written (or, as None, removed).
 
     Raises InvalidProject with every problem of every file, or ProjectNotFound.
     """
@@ -112,14 +112,14 @@ def read_project(
 
 
 def pipeline_files(root: Path) -> list[Path]:
-    """The files that hold one pipeline each, and those that look as if they did."""
+    """Return the files with one pipeline each, and those that look like it."""
     folder = root / PIPELINE_FOLDER
     found = folder.glob("*") if folder.is_dir() else ()
     return [path for path in found if not path.name.endswith(TRANSFORM_SUFFIX) and not path.name.startswith(".")]
 
 
 def shown_path(path: Path, start: Path) -> str:
-    """The path as a message prints it: from the start where it lies below."""
+    """Write a path for messages: relative to the start if it is below it."""
     return str(path.relative_to(start) if path.is_relative_to(start) else path)
 
 
@@ -170,7 +170,7 @@ class _Reading:
         from hakiri.spec.view import ViewReading  # the parser takes a while to load, and few projects need it
 
         reading = ViewReading(self.root, shown=self._shown)
-        # Where a pipeline is not even read, a view of its tables is not to blame.
+        # If a pipeline cannot be read, views of its tables are not checked.
         views = () if self.problems else reading.views(landed_names(self.pipelines), self._helper_tables())
         self.problems += reading.problems
         return views
@@ -260,19 +260,19 @@ class _Reading:
 
 
 def landed_names(pipelines: Mapping[str, Definition]) -> tuple[str, ...]:
-    """What the tables of all pipelines are called once they have landed."""
+    """Return the landed names of the tables of all pipelines."""
     return tuple(one.spec.landed_name(table) for one in pipelines.values() for table in one.spec.tables)
 
 
 def check_landed_names(pipelines: Mapping[str, Definition], *, in_schema: bool) -> Iterator[ManifestError]:
-    """Every pair of tables that would land in one place, whatever their case.
+    """Yield every pair of tables that would land in the same place; case is ignored.
 
     What is kept beside a table takes a name too: its quarantine, its tombstones, what it is built as first.
     """
     called = name_in_schema if in_schema else str
     taken: dict[str, tuple[str, str, Place]] = {}
     for pipeline, definition in sorted(pipelines.items()):
-        # One that a pipeline names twice is reported with the pipeline.
+        # A table that one pipeline names twice is reported with that pipeline.
         spec = definition.spec
         names = {spec.landed_name(table).casefold(): index for index, table in enumerate(spec.tables)}
         for name, index in names.items():

@@ -1,4 +1,4 @@
-"""Secrets and settings of the environment stand in a manifest as references, and become values as late as possible."""
+"""References to secrets and environment variables: finding, checking and resolving them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z_][A-Za-z0-9_]{0,127})\}")
 _SECRET_KEY = re.compile(
     r"(?:^|[._-])(?:(?:ssl)?password|passwd|pwd|secret|token|credentials?|(?:api|access|private|secret)[._-]?key"
     r"|client[._-]?secret)$"
-    # Settings of Hadoop for Azure end with the account that they are for.
+    # Hadoop's settings for Azure end with the name of the account.
     r"|(?:^|\.)fs\.azure\.(?:account\.key|account\.oauth2\.client\.secret|sas)(?:\.|$)",
     re.IGNORECASE,
 )
 _SIGNED = re.compile(r"sig(?:nature)?", re.IGNORECASE)
-"""An option by which whoever has the address is let in."""
+"""A URL option that grants access by itself."""
 _OPTION = re.compile(r"[?&;]([^=?&;]+)=([^&;]*)")
 _PAIR = r"\s*\w+\s*=\s*(?:'(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)\s*"
 _PAIRS = re.compile(rf"(?=.*\b(?:host|hostaddr|dbname|user|service)\s*=)(?:{_PAIR})+", re.DOTALL)
 _NAMED = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)")
 _MARK = "\0"
-"""Stands for a reference where a text is judged before its references are resolved."""
+"""Replaces references while a text is checked before they are resolved."""
 _IN_PATH = "/:@!$'()*+,&~"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """`${env:NAME}` or `${secret:NAME}`."""
+    """A reference: `${env:NAME}` or `${secret:NAME}`."""
 
     kind: Literal["env", "secret"]
     name: str
@@ -43,29 +43,29 @@ class Reference:
 
 
 def references_in(text: str) -> list[Reference]:
-    """The references in a text, in order."""
+    """Return the references in a text, in order."""
     if "${" not in text:
-        return []  # nearly every text of a manifest
+        return []  # the usual case
     return [Reference(cast("Literal['env', 'secret']", kind), name) for kind, name in _REFERENCE.findall(text)]
 
 
 def is_malformed(text: str) -> bool:
-    """Whether a text opens a reference that is none."""
+    """Return whether a text contains a malformed reference."""
     return text.count("${") != len(references_in(text))
 
 
 def holds_secret(key: str, text: str) -> bool:
-    """Whether a key's text looks like a secret in clear: a telling name, or a password inside an address."""
+    """Return whether a value looks like a secret in clear: by its key's name, or by a password in an address."""
     return (bool(_SECRET_KEY.search(_snake(key))) and _is_clear(_REFERENCE.sub(_MARK, text))) or shows_password(text)
 
 
 def shows_password(text: str) -> bool:
-    """Whether a text is an address with a password or a token in clear."""
+    """Return whether a text is an address with a password or a token in clear."""
     return any(_is_clear(password) for password in _passwords(_REFERENCE.sub(_MARK, text)))
 
 
 def shows_token(url: str) -> bool:
-    """Whether the path of an https address, or an option of it, looks like a token in clear.
+    """Return whether the path or an option of an https address looks like a token in clear.
 
     It does if it has the form that chat and automation services give their addresses, or if a part of it is as long and
     as mixed as only a random text is. A UUID is an id, and so is a text of 32 hex digits.
@@ -79,7 +79,7 @@ def shows_token(url: str) -> bool:
 
 
 def _is_random(text: str) -> bool:
-    """Whether a text has no words: its letters, capitals and digits take turns far more often than those of a name."""
+    """Return whether a text looks random: it changes between letters, capitals and digits more often than names do."""
     letters = re.sub(r"[-_.~=:]", "", text)
     if len(letters) < _TOKEN_LENGTH or not letters.isascii() or not letters.isalnum() or _ID.fullmatch(text):
         return False
@@ -91,7 +91,7 @@ def _is_random(text: str) -> bool:
 
 _TOKEN_LENGTH = 20
 _TURNS, _TURNS_WITH_CAPITALS = 0.28, 0.4
-"""At which part of its places a random text changes from one kind to another: at 0.4, with capitals at 0.6, usually."""
+"""Random text changes its kind of character at about 0.4 of its positions, with capitals at 0.6."""
 _ID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _TOKEN_PATHS = (
     re.compile(r"/services/T[A-Za-z0-9]+/B[A-Za-z0-9]+/[A-Za-z0-9]+"),  # Slack, Mattermost
@@ -101,11 +101,11 @@ _TOKEN_PATHS = (
     re.compile(r"/with/key/[A-Za-z0-9_-]+"),  # IFTTT
     re.compile(r"/IncomingWebhook/[0-9A-Fa-f]{32}"),  # Teams
 )
-"""Addresses whose path lets in whoever has it; a reference in the place of the token has another form."""
+"""Addresses whose path contains a token; a reference in the token's place does not match."""
 
 
 def texts_in(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """Every text inside a plain value, with the way to it."""
+    """Yield every text inside a plain value, with its path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
@@ -117,7 +117,7 @@ def texts_in(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
 
 
 def resolve(value: Any, look_up: Callable[[Reference], str]) -> Any:
-    """A copy of a plain value with every reference replaced by what `look_up` gives for it.
+    """Copy a plain value, with every reference replaced by what `look_up` returns for it.
 
     Inside an address a value becomes the part that it stands in, whatever characters it has. A reference that is the
     whole text, or the whole of an address behind its scheme, is taken as it is.
@@ -132,7 +132,7 @@ def resolve(value: Any, look_up: Callable[[Reference], str]) -> Any:
 
 
 def _fitted(match: re.Match[str], value: str) -> str:
-    """The value as it is written at the reference's place in its text."""
+    """Return the value as it is written at the reference's place in its text."""
     before, after = match.string[: match.start()], match.string[match.end() :]
     _, is_address, begun = before.partition("://")
     if not is_address:
@@ -147,15 +147,15 @@ def _fitted(match: re.Match[str], value: str) -> str:
 
 
 def _escaped(value: str) -> str:
-    """The value as it is written behind `name=`, with or without quotes around it."""
+    """Return the value as it is written after `name=`, with or without quotes around it."""
     return re.sub(r"([\\'\s])", r"\\\1", value)
 
 
 def _passwords(marked: str) -> Iterator[str]:
-    """Whatever may be a password in a text that is an address."""
+    """Yield everything in an address that may be a password."""
     scheme, is_address, rest = marked.partition("://")
     if is_address:
-        # No other part of a database's address holds an `@`, so what stands before the last one is its user.
+        # No other part of a database's address contains an `@`, so everything before the last one is the user.
         user = rest.partition("?")[0] if f"{scheme}://" in SCHEMES else re.split("[/?#]", rest, maxsplit=1)[0]
         yield user.rpartition("@")[0].partition(":")[2]
     pairs = _OPTION if is_address else _NAMED if _PAIRS.fullmatch(marked) else None

@@ -1,4 +1,4 @@
-"""The JSON Schemas that editors and agents check manifests with are made from the same types that read them."""
+"""Export JSON Schemas for editors and agents, made from the types that read manifests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Each exported schema by its file name."""
+    """Return the exported schemas by file name."""
     return {
         "pipeline.json": _schema(PipelineSpec, "pipeline.json", "A Hakiri pipeline"),
         "project.json": _schema(ProjectSpec, "project.json", "A Hakiri project (hakiri.toml)"),
@@ -26,7 +26,7 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def address_of(name: str) -> str:
-    """What a JSON manifest writes as its `$schema`."""
+    """Return the address that a JSON manifest writes as its `$schema`."""
     return f"{ADDRESS}/{name}"
 
 
@@ -45,7 +45,7 @@ def _rename(part: dict[str, Any]) -> None:
 
 
 def _accept_camel_case(part: dict[str, Any]) -> None:
-    """Whatever reads `on_fail` reads `onFail` too, required or not."""
+    """Accept `onFail` wherever `on_fail` is accepted, required or not."""
     required = part.pop("required", [])
     for key in list(part["properties"]):
         if to_camel(key) != key:

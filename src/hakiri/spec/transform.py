@@ -1,4 +1,4 @@
-"""A compiled transform is a reviewable file beside the pipeline it belongs to: frame steps with expressions in them."""
+"""The format of compiled transforms: frame steps with Polars expressions, in a reviewable file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hakiri.spec.names import ColumnName, Identifier, PipelineId
 MAX_STEPS = 200
 
 Expression = Annotated[Any, WithJsonSchema({"type": ["object", "string"]})]
-"""One expression as Polars serializes it; `extract.transform.check` knows which it may be."""
+"""One expression as Polars serializes it; `extract.transform.check` defines which are allowed."""
 DType = Annotated[Any, WithJsonSchema({"type": ["object", "string"]})]
 Expressions = Annotated[tuple[Expression, ...], Field(min_length=1)]
 Names = Annotated[tuple[ColumnName, ...], Field(min_length=1)]
@@ -49,7 +49,7 @@ class Rename(Frozen):
 
 
 class Cast(Frozen):
-    """Columns in other types; a value that does not fit is an error, or NULL where that is asked for."""
+    """Columns in other types; a value that does not fit is an error, or NULL if requested."""
 
     type: Literal["cast"]
     dtypes: Annotated[dict[ColumnName, DType], Field(min_length=1)]
@@ -76,9 +76,9 @@ class Explode(Frozen):
     type: Literal["explode"]
     columns: Names
     empty_as_null: Flag = False
-    """Whether a row with an empty list stays, with NULL."""
+    """Whether a row with an empty list is kept, with NULL."""
     keep_nulls: Flag = True
-    """Whether a row with NULL in the place of a list stays."""
+    """Whether a row whose list is NULL is kept."""
 
 
 class Unnest(Frozen):
@@ -100,7 +100,7 @@ class Join(Frozen):
 
 
 class Sort(Frozen):
-    """The rows of a chunk in order; rows that tie stay as they were."""
+    """The rows of a chunk, sorted; the sort is stable."""
 
     type: Literal["sort"]
     by: Expressions
@@ -109,7 +109,7 @@ class Sort(Frozen):
 
 
 class Unique(Frozen):
-    """Of the rows of a chunk that are alike in these columns, or in all, one."""
+    """One row of the chunk for each combination of values in these columns, or in all."""
 
     type: Literal["unique"]
     columns: tuple[ColumnName, ...] = ()
@@ -117,7 +117,7 @@ class Unique(Frozen):
 
 
 class GroupBy(Frozen):
-    """One row for each group of a chunk's rows, in the order in which groups are first met."""
+    """One row for each group of a chunk's rows, in the order of the groups' first rows."""
 
     type: Literal["group_by"]
     by: Expressions
@@ -125,7 +125,7 @@ class GroupBy(Frozen):
 
 
 class Slice(Frozen):
-    """So many rows of a chunk from a place on, counted from its end where the place is negative."""
+    """A number of rows from an offset on; a negative offset counts from the end of the chunk."""
 
     type: Literal["slice"]
     offset: Int
@@ -133,7 +133,7 @@ class Slice(Frozen):
 
 
 class Reverse(Frozen):
-    """The rows of a chunk, the last one first."""
+    """The rows of a chunk in reverse order."""
 
     type: Literal["reverse"]
 
@@ -190,7 +190,7 @@ class TransformPlan(Frozen):
 
 
 class CompiledTransform(Frozen):
-    """One `pipelines/<id>.transforms.json`: the plan is what runs, the rest is where it came from."""
+    """One `pipelines/<id>.transforms.json`: the plan that runs, and where it came from."""
 
     pipeline_id: PipelineId
     engine: Literal["polars"]

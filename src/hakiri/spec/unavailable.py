@@ -12,13 +12,13 @@ from hakiri.spec.project import ProjectSpec
 from hakiri.spec.validation_errors import key_name
 
 Unavailable = tuple[KeyPath, str]
-"""Where a key stands, and what does not happen."""
+"""A key, and what this release does not do for it."""
 
 _ELSEWHERE = "tables land in the context only"
 
 
 def unavailable_in_project(spec: ProjectSpec) -> Iterator[Unavailable]:
-    """Every key of hakiri.toml, apart from its pipelines, that is not carried out."""
+    """Yield the keys of hakiri.toml, apart from its pipelines, that are not supported."""
     if spec.sync is not None:
         yield ("sync",), "the context is not mirrored to an object store"
     if spec.context.default_destination != DESTINATION:
@@ -26,7 +26,7 @@ def unavailable_in_project(spec: ProjectSpec) -> Iterator[Unavailable]:
 
 
 def unavailable_in_pipeline(spec: PipelineSpec) -> Iterator[Unavailable]:
-    """Every key of a pipeline that is not carried out."""
+    """Yield the keys of a pipeline that are not supported."""
     for name, validator in spec.quality.dataset_level:
         if validator is not None:
             yield ("quality", "dataset_level", name), "tables are not validated as a whole"
@@ -48,7 +48,7 @@ def _unavailable_in_destination(spec: PipelineSpec) -> Iterator[Unavailable]:
 
 
 def require_carried_out(spec: PipelineSpec) -> None:
-    """Return when this release does all that the pipeline asks for. Raises FeatureUnavailable for the first it doesn't.
+    """Check that this release supports the whole pipeline. Raises FeatureUnavailable for the first key that it doesn't.
 
     A manifest's own check reports every one of them, with file and line.
     """

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a document becomes errors with a file, a line and a way out."""
+"""Turn pydantic's validation errors into errors with file, line and advice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RENAMED = {"schema_policy": "schema"}
 
 
 def faults(error: ValidationError, model: type[BaseModel], document: Document, at: KeyPath) -> Iterator[ManifestError]:
-    """One error for each thing wrong with the part of the document at this path."""
+    """Yield one error for each problem in the part of the document at this path."""
     details = error.errors(include_url=False)
     broken = {detail["loc"] for detail in details}
     for detail in details:
@@ -33,19 +33,19 @@ def faults(error: ValidationError, model: type[BaseModel], document: Document, a
 
 
 def place_of(document: Document, at: KeyPath, path: KeyPath) -> Place:
-    """Where a key of the manifest stands, however it is spelt there."""
+    """Return the place of a key in the document, in either spelling."""
     return document.place((*at, *_written(part_at(document.data, at), path)))
 
 
 def part_at(data: Any, path: KeyPath) -> Any:
-    """The part of a plain value at a path that is there."""
+    """Return the part of a plain value at an existing path."""
     for part in path:
         data = data[part]
     return data
 
 
 def spelling(data: Any, part: str | int) -> str | int | None:
-    """How a part of a path is spelt in the data, or None where it is not there."""
+    """Return how a part of a path is spelt in the data; None if it does not exist."""
     if isinstance(data, list):
         return part if isinstance(part, int) and part < len(data) else None
     if not isinstance(data, dict):
@@ -55,7 +55,7 @@ def spelling(data: Any, part: str | int) -> str | int | None:
 
 
 def key_name(path: Iterable[str | int]) -> str:
-    """A path as people write it: `tables[0].load.mode`."""
+    """Write a path as people do: `tables[0].load.mode`."""
     name = ""
     for part in path:
         name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else part
@@ -63,7 +63,7 @@ def key_name(path: Iterable[str | int]) -> str:
 
 
 def guess(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was most likely meant."""
+    """Return the known word that was most likely meant; None if none is close."""
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
 
 
@@ -136,7 +136,7 @@ def _not_one_of(key: str, place: Place, value: Any, allowed: list[str]) -> Wrong
 
 
 def _written(data: Any, loc: Iterable[str | int]) -> KeyPath:
-    """The part of a path that is in the document: without union tags, and without keys a shorthand leaves out."""
+    """Return the part of a path that is in the document: without union tags and keys that a shorthand omits."""
     path: KeyPath = ()
     for part in loc:
         name = spelling(data, part)
@@ -151,7 +151,7 @@ def _canonical(part: str | int) -> str:
 
 
 def _models_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[type[BaseModel]]:
-    """The models that may stand at a location, narrowed by the union tags in it."""
+    """Return the models that are possible at a location, narrowed by the union tags in it."""
     found = [model]
     for part in loc:
         if isinstance(part, int):
@@ -177,18 +177,18 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _tag_field(model: type[BaseModel]) -> str:
-    """Return the key by which a section is chosen where several may stand."""
+    """Return the key that decides between several sections."""
     return "mode" if issubclass(model, LoadSection) else "type"
 
 
 def _tags_of(model: type[BaseModel]) -> tuple[str, ...]:
-    """Return the values of that key that choose this section; the empty text where the key is left out."""
+    """Return the values of that key that choose this section; an empty text if the key may be left out."""
     field = model.model_fields.get(_tag_field(model))
     return get_args(field.annotation) or ("",) if field else ()
 
 
 def _quoted(listed: str) -> list[str]:
-    """`'a', 'b' or 'c'` as its words."""
+    """Split `'a', 'b' or 'c'` into its words."""
     return listed.split("'")[1::2]
 
 

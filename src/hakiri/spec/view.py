@@ -1,4 +1,4 @@
-"""A view of the project is a file of one SELECT over its landed tables and other views of it."""
+"""Read and check the project's views: files with one SELECT over landed tables and other views."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hakiri.spec.view_files import SUFFIX, view_files
 
 
 def over(view: View, stored: Mapping[str, str]) -> str:
-    """The view's SELECT with what SQL calls each table and view in the place of its name."""
+    """Return the view's SELECT with each table and view under the name that SQL knows."""
     known = {name.casefold(): sql for name, sql in stored.items()}
     select = read_select(view.text)
     return select.over({name: known[name.casefold()] for name in select.tables})
 
 
 def expanded(view: View, views: Mapping[str, View], stored: Mapping[str, str]) -> str:
-    """The same with the SELECT of each view that it reads in the place of its name."""
+    """Return the same, with each view that it reads replaced by that view's SELECT."""
     inner = {
         read: f"(\n{expanded(views[read], views, stored)}\n)" if read in views else stored[read] for read in view.reads
     }
@@ -39,7 +39,7 @@ class _Read:
 
 
 class ViewReading:
-    """The views of a project, read and checked; whatever is wrong is in `problems`, with file and line."""
+    """The views of a project, read and checked; `problems` has the errors, with file and line."""
 
     def __init__(self, root: Path, *, shown: Callable[[Path], str]) -> None:
         self.problems: list[ManifestError] = []
@@ -47,7 +47,7 @@ class ViewReading:
         self._found = [read for path in view_files(root) if (read := self._read(path))]
 
     def views(self, tables: Collection[str], taken: Collection[str]) -> tuple[View, ...]:
-        """The views over these tables, each after those that it reads. `taken` are names that no view may have."""
+        """Return the views over these tables, each after those that it reads; none may have a name in `taken`."""
         self.problems += _collisions(self._found, (*tables, *taken))
         known = {name.casefold(): name for name in (*tables, *(read.view.name for read in self._found))}
         for read in self._found:
@@ -64,7 +64,7 @@ class ViewReading:
     def _read(self, path: Path) -> _Read | None:
         file, name = self._shown(path), path.name.removesuffix(SUFFIX)
         try:
-            # Where the file ends says that the statement does; and no mark of one may stand inside brackets.
+            # The statement ends with the file, and a semicolon must not end up inside brackets.
             text = path.read_text(encoding="utf-8").rstrip().removesuffix(";").rstrip()
             return _Read(View(check_identifier(name), text, ()), read_select(text), file)
         except (OSError, UnicodeDecodeError) as cause:
@@ -76,7 +76,7 @@ class ViewReading:
         return None
 
     def _cycle(self, names: list[str]) -> ViewRefused:
-        """The circle as its first view by name shows it, whoever found it where."""
+        """Report a cycle, starting with its first view by name, so that the error is always the same."""
         ring = names[:0:-1]  # each before the one that it reads
         start = ring.index(min(ring))
         circle = [*ring[start:], *ring[:start], ring[start]]
@@ -84,7 +84,7 @@ class ViewReading:
         written = next(name for name in read.select.tables if name.casefold() == circle[1].casefold())
         reason = "it reads itself"
         if len(ring) > 1:
-            reason = f"views that read each other have no first one: {' -> '.join(circle)}"
+            reason = f"these views read each other: {' -> '.join(circle)}"
         return ViewRefused(place=Place(read.file, read.select.line_of(written)), view=circle[0], reason=reason)
 
 
@@ -107,7 +107,7 @@ def _collisions(found: Iterable[_Read], taken: Iterable[str]) -> Iterator[Manife
 
 
 def _spot(name: str) -> str:
-    """Where a name leads, in folders and in a schema, which has no dots in its names."""
+    """Return the name under which two tables or views would collide, in folders or in a schema."""
     return name_in_schema(name).casefold()
 
 

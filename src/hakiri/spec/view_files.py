@@ -1,4 +1,4 @@
-"""A project's views lie in its `views/`, and whether there are any is known without the parser that reads them."""
+"""Find the files of a project's views, without loading the SQL parser."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _FOLDER = "views"
 
 
 def view_file(root: Path, view: str) -> Path:
-    """Where the view is written."""
+    """Return the file of a view."""
     return root / _FOLDER / f"{view}{SUFFIX}"
 
 
 def view_files(root: Path) -> list[Path]:
-    """The files of all views, by name."""
+    """Return the files of all views, sorted by name."""
     return sorted(path for path in (root / _FOLDER).glob(f"*{SUFFIX}") if not path.name.startswith("."))

@@ -1,4 +1,4 @@
-"""One key of a document can be set or taken away, whatever shorthand stands in the way."""
+"""Set or remove one key of a document, also through shorthands."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from hakiri.spec.lines import KeyPath
 
-# What a text stands for where a table could stand: `incremental = "updated_at"` is `{ column = "updated_at" }`.
+# The table that a shorthand abbreviates: `incremental = "updated_at"` is `{ column = "updated_at" }`.
 _SHORTHANDS = {"tables": "name", "columns": "name", "transforms": "plan", "incremental": "column"}
 _PART = re.compile(r'\.?(?:([A-Za-z0-9_$-]+)|"((?:[^"\\]|\\.)*)"|\[([0-9]{1,6})\])')
 
 
 def parse_path(text: str) -> KeyPath:
-    """`tables[0].load.mode` or `source.config."a.b"` as a path. Raises ValueError."""
+    """Parse `tables[0].load.mode` or `source.config."a.b"` as a path. Raises ValueError."""
     path: list[str | int] = []
     position = 0
     while match := _PART.match(text, position):
@@ -28,7 +28,7 @@ def parse_path(text: str) -> KeyPath:
 
 
 def parse_value(text: str) -> Any:
-    """A JSON value where it is one, the text itself where it is not: `4`, `["a"]`, `every 15m`."""
+    """Parse a JSON value; any other text is itself: `4`, `["a"]`, `every 15m`."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -36,7 +36,7 @@ def parse_value(text: str) -> Any:
 
 
 def assign(root: Any, path: KeyPath, value: Any, as_item: Callable[[Any], Any] = lambda value: value) -> None:
-    """Set the key, making the tables on the way to it. A repeat changes nothing. Raises ValueError.
+    """Set the key, creating the tables on its path. A repeat changes nothing. Raises ValueError.
 
     `as_item` turns the value into what the holder keeps, where that is not plain data.
     """
@@ -50,7 +50,7 @@ def assign(root: Any, path: KeyPath, value: Any, as_item: Callable[[Any], Any] =
 
 
 def remove(root: Any, path: KeyPath) -> None:
-    """Take the key away. Raises KeyError where it is not there."""
+    """Remove the key. Raises KeyError if it does not exist."""
     holder = root
     for part in path[:-1]:
         holder = holder[_index(holder, part)] if _has(holder, part) else {}
@@ -60,7 +60,7 @@ def remove(root: Any, path: KeyPath) -> None:
 
 
 def _written_out(root: Any, path: KeyPath, value: Any) -> tuple[KeyPath, Any]:
-    """The same assignment one level up, where a shorthand stands in the way of a key."""
+    """Return the same assignment one level up, if a shorthand has to become a table."""
     holder = root
     for position, part in enumerate(path[:-1]):
         if not _has(holder, part):
@@ -95,11 +95,11 @@ def _has(holder: Any, part: str | int) -> bool:
 
 
 def _index(holder: Any, part: str | int) -> str | int:
-    """The part, if it can name anything in the holder."""
+    """Check that the part can name something in the holder. Raises ValueError."""
     if isinstance(holder, list) and not (isinstance(part, int) and part < len(holder)):
         raise ValueError(f"`{part}` is not an element: the list has {len(holder)}")
     if isinstance(holder, dict) and not isinstance(part, str):
-        raise ValueError(f"`[{part}]` asks for an element of something that is no list")
+        raise ValueError(f"`[{part}]` needs a list, and this is not one")
     if not isinstance(holder, dict | list):
-        raise ValueError(f"`{part}` is asked of something that has no keys")
+        raise ValueError(f"`{part}` needs a table, and this is not one")
     return part

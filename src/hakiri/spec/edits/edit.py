@@ -1,4 +1,4 @@
-"""Pipelines are created, edited and converted in their files, and only into a project that is still valid."""
+"""Create, edit and convert pipelines in their files, only if the project stays valid."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DEFAULT_INDENT = 2
 
 @dataclass(frozen=True)
 class Editor:
-    """Edits one project. Every verb checks the whole project as it would be, then writes; or writes nothing."""
+    """Edits one project. Every verb checks the whole project as it would be, and then writes everything or nothing."""
 
     root: Path
     connectors: Connectors
@@ -82,7 +82,7 @@ class Editor:
         gone = [one for one in found if one is not kept]
         if not gone:
             return ManifestEdit(pipeline=name, written=(), notes=(f"it is written in {to.upper()} already",))
-        # The new file is durable before the old one goes: a crash between leaves both, and a repeat finishes.
+        # The new file is durable before the old one is removed: a crash between leaves both, and a repeat finishes.
         writes = [] if kept else [self._new_file(name, gone[0].data, to)]
         return self._commit(name, [*writes, *_removals(gone)], notes=_dropped_comments(gone))
 
@@ -130,7 +130,7 @@ class Editor:
         return [one for one in self._all() if one.data.get("id") == name]
 
     def _all(self) -> list[Written]:
-        """Every pipeline that can be read, whether or not it is valid: an edit may be what mends it."""
+        """Yield every pipeline that can be read, valid or not, because an edit may repair it."""
         found = []
         for path in [self.root / PROJECT_FILE, *sorted(pipeline_files(self.root))]:
             try:
@@ -151,7 +151,7 @@ class Editor:
 
 @dataclass(frozen=True)
 class _Write:
-    """One file as it was and as it will be; None where there is none."""
+    """One file as it was and as it will be; None if it does not exist."""
 
     path: Path
     before: bytes | None
@@ -169,7 +169,7 @@ class _Write:
 
 
 def _places(document: Document) -> list[KeyPath]:
-    """Where pipelines stand in a document: all of it, or the blocks of hakiri.toml."""
+    """Yield the paths of pipelines in a document: all of it, or the blocks of hakiri.toml."""
     if document.path.name != PROJECT_FILE:
         return [()]
     inline = document.data.get("pipeline")
@@ -189,7 +189,7 @@ def _change_toml(found: Written, sets: Mapping[KeyPath, Any], unsets: Sequence[K
     text = found.document.text
     for path, value in sets.items():
         if _has_null(value):
-            raise ValueError(f"TOML has no null; take `{key_name(path)}` away with --unset instead")
+            raise ValueError(f"TOML has no null; remove `{key_name(path)}` with --unset instead")
         text = set_value(text, (*found.at, *_respelt(found.data, path)), value)
     for path in unsets:
         text = unset_value(text, (*found.at, *_respelt(found.data, path)))
@@ -197,7 +197,7 @@ def _change_toml(found: Written, sets: Mapping[KeyPath, Any], unsets: Sequence[K
 
 
 def _respelt(data: Any, path: KeyPath) -> KeyPath:
-    """The path with each key spelt as the document spells it: `upsert_key` may be `upsertKey` there."""
+    """Return the path as the document spells it: `upsert_key` may be `upsertKey` there."""
     found: KeyPath = ()
     for part in path:
         name = spelling(data, part)
@@ -207,7 +207,7 @@ def _respelt(data: Any, path: KeyPath) -> KeyPath:
 
 
 def _refuse_differences(found: Sequence[Written]) -> None:
-    """Two definitions that say different things are a person's to choose between."""
+    """Check that two definitions are equal; a person has to choose between different ones. Raises EditRefused."""
     first = found[0].data
     for other in found[1:]:
         differing = sorted(key for key in {*first, *other.data} if first.get(key) != other.data.get(key))
@@ -219,7 +219,7 @@ def _refuse_differences(found: Sequence[Written]) -> None:
 
 
 def _removals(found: Sequence[Written]) -> list[_Write]:
-    """Take the definitions away: a file of their own whole, a block out of hakiri.toml."""
+    """Return the writes that remove the definitions: a whole file, or a block of hakiri.toml."""
     writes = [_Write(one.document.path, one.document.text.encode(), None) for one in found if not one.at]
     inline = [one for one in found if one.at]
     if inline:
@@ -242,7 +242,7 @@ def _file_text(data: Mapping[str, Any], to: Format) -> bytes:
         return _json_file(data)
     config = {key: data[key] for key in ("source", "destination") if key in data}
     if _has_null(config):
-        raise EditRefused(reason="TOML has no null, and the pipeline's `config` holds one", advice="take it away first")
+        raise EditRefused(reason="TOML has no null, and the pipeline's `config` contains one", advice="remove it first")
     return render_table(_without_nulls(data)).encode()
 
 
@@ -251,7 +251,7 @@ def _json_file(data: Mapping[str, Any]) -> bytes:
 
 
 def _dump_json(data: Any, *, like: str) -> str:
-    """JSON with the indent and newlines of the text it replaces."""
+    """Write JSON with the indent and newlines of the text it replaces."""
     second = like.splitlines()[1] if like.count("\n") > 1 else ""
     indent = second[: len(second) - len(second.lstrip())] or _DEFAULT_INDENT
     text = json.dumps(data, indent=indent, ensure_ascii=False) + "\n"
@@ -264,7 +264,7 @@ def _joined(text: str, block: str) -> str:
 
 
 def _file_name(name: str) -> str:
-    """The pipeline's id, where it can be a file's name; the check refuses the others."""
+    """Return the pipeline's id as a file name; ids that are not valid are refused by the check."""
     return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)[:64] or "_"
 
 
@@ -275,7 +275,7 @@ def _has_null(value: Any) -> bool:
 
 
 def _without_nulls(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A key that is null says the same as one that is left out."""
+    """Remove null keys, which mean the same as missing ones."""
 
     def strip(value: Any) -> Any:
         if isinstance(value, dict):

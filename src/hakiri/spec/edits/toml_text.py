@@ -1,4 +1,4 @@
-"""A TOML text is changed statement by statement, so that every comment and every other line stays as it was."""
+"""Change a TOML text statement by statement, so that comments and all other lines stay as they were."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LONGEST_INLINE = 60
 
 
 def set_value(text: str, path: KeyPath, value: Any) -> str:
-    """The text with the key set. Raises ValueError where the path leads nowhere."""
-    assign(tomli.loads(text), path, value)  # the data would take it, so the text can
+    """Return the text with the key set. Raises ValueError for an invalid path."""
+    assign(tomli.loads(text), path, value)  # fails for a path that the data does not allow
     sections = toml_sections(text)
     covering = _covering(sections, path)
     if covering is None:
@@ -35,7 +35,7 @@ def set_value(text: str, path: KeyPath, value: Any) -> str:
 
 
 def unset_value(text: str, path: KeyPath) -> str:
-    """The text without the key. Raises KeyError where it is not there."""
+    """Return the text without the key. Raises KeyError if it does not exist."""
     sections = toml_sections(text)
     covering = _covering(sections, path)
     if covering is None or covering.path == path:
@@ -49,13 +49,13 @@ def unset_value(text: str, path: KeyPath) -> str:
 
 
 def count_comments(text: str, path: KeyPath) -> int:
-    """How many comments stand in and directly above the table at a path."""
+    """Count the comments in and directly above the table at a path."""
     ranges = _ranges(text, toml_sections(text), path) if path else [(0, len(text))]
     return sum(1 for offset in toml_comments(text) for start, end in ranges if start <= offset < end)
 
 
 def render_table(data: Mapping[str, Any], header: str = "") -> str:
-    """The data as TOML: plain keys first, then one table for each part that has keys of its own."""
+    """Write data as TOML: plain keys first, then one table for each part that has keys of its own."""
     plain = {key: value for key, value in data.items() if not _has_header(key, value)}
     lines = [f"{_key(key)} = {inline(value)}\n" for key, value in plain.items() if value is not None]
     for key, value in data.items():
@@ -72,7 +72,7 @@ def render_table(data: Mapping[str, Any], header: str = "") -> str:
 
 
 def inline(value: Any) -> str:
-    """The value on one line."""
+    """Write a value on one line."""
     if isinstance(value, dict):
         pairs = ", ".join(f"{_key(key)} = {inline(item)}" for key, item in value.items() if item is not None)
         return f"{{ {pairs} }}" if pairs else "{}"
@@ -82,7 +82,7 @@ def inline(value: Any) -> str:
 
 
 def _covering(sections: list[Section], path: KeyPath) -> Statement | None:
-    """The statement whose value is, or holds, what stands at the path."""
+    """Return the statement whose value is or contains the value at the path; None if there is none."""
     for section in sections:
         for statement in section.statements:
             if path[: len(statement.path)] == statement.path:
@@ -91,7 +91,7 @@ def _covering(sections: list[Section], path: KeyPath) -> Statement | None:
 
 
 def _parse_statement(text: str, statement: Statement) -> tomlkit.TOMLDocument:
-    """The statement as a document of its own, under the last part of its key."""
+    """Parse the statement as a document of its own, under the last part of its key."""
     return tomlkit.parse(f"{_opening(statement)}{text[statement.value : statement.end]}\n")
 
 
@@ -105,12 +105,12 @@ def _opening(statement: Statement) -> str:
 
 
 def _insert(text: str, path: KeyPath, value: Any) -> str:
-    """Add a statement at the end of the innermost section that the path leads through."""
+    """Add a statement at the end of the innermost section on the path."""
     sections = toml_sections(text)
     home = max((one for one in sections if path[: len(one.path)] == one.path), key=lambda one: len(one.path))
     rest = path[len(home.path) :]
     if not rest or not all(isinstance(part, str) for part in rest):
-        raise ValueError("a list is set as a whole, or element by element from its end")
+        raise ValueError("set a list as a whole, or add elements at its end")
     indent = _indent_of(text, home)
     line = f"{indent}{'.'.join(_key(str(part)) for part in rest)} = {inline(value)}"
     at = _line_end(text, home.end)
@@ -127,7 +127,7 @@ def _without(text: str, sections: list[Section], path: KeyPath) -> str:
 
 
 def _ranges(text: str, sections: list[Section], path: KeyPath) -> list[tuple[int, int]]:
-    """The lines that make up what stands at the path: whole sections, and statements of others."""
+    """Return the spans of text that define the path: whole sections, and statements of others."""
     found = []
     for section, following in zip(sections, [*sections[1:], None], strict=True):
         if section.path and section.path[: len(path)] == path:
@@ -144,7 +144,7 @@ def _ranges(text: str, sections: list[Section], path: KeyPath) -> list[tuple[int
 
 
 def _with_comments(text: str, start: int) -> int:
-    """The start of a header's line, or of the comment lines directly above it."""
+    """Return the start of a header's line, or of the comment lines directly above it."""
     line = _line_start(text, start)
     above = _COMMENT_LINES.search(text[:line])
     return above.start() if above else line
@@ -161,7 +161,7 @@ def _line_start(text: str, position: int) -> int:
 
 
 def _line_end(text: str, position: int) -> int:
-    """The end of the line, before its newline."""
+    """Return the end of the line, before its newline."""
     found = text.find("\n", position)
     end = len(text) if found < 0 else found
     return end - 1 if text[end - 1 : end] == "\r" else end
@@ -172,7 +172,7 @@ def _key(key: str) -> str:
 
 
 def _has_header(key: str, value: Any) -> bool:
-    """Whether a part is written as a table of its own, or as several: when it is too long for one line."""
+    """Return whether a part needs tables of its own, because it is too long for one line."""
     is_table = isinstance(value, dict)
     is_tables = isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
     return (is_table or is_tables) and key not in _INLINE and len(inline(value)) > _LONGEST_INLINE

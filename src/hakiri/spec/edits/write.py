@@ -1,4 +1,4 @@
-"""A manifest file is replaced whole or not at all."""
+"""Replace or remove manifest files atomically."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def replace_file(path: Path, content: bytes, *, expected: bytes | None, shown: s
     `expected` is what the file held when the change was made up (None: no file).
     Raises ManifestChanged where it holds something else by now, and NotWritable.
     """
-    target = path.resolve()  # a linked manifest stays a link
+    target = path.resolve()  # a symbolic link stays one
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _replace(target, content, expected, shown)
@@ -28,7 +28,7 @@ def replace_file(path: Path, content: bytes, *, expected: bytes | None, shown: s
 
 
 def remove_file(path: Path, *, expected: bytes, shown: str) -> None:
-    """Take the file away durably. Raises ManifestChanged if it is not what was expected."""
+    """Remove the file durably. Raises ManifestChanged if its content is not the expected one."""
     if _content(path) != expected:
         raise ManifestChanged(place=Place(shown))
     try:

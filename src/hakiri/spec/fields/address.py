@@ -1,4 +1,4 @@
-"""A webhook's address names one host by its name, on a port that is allowed, and can be read in one way only."""
+"""Addresses of webhooks: one host by name on an allowed port, without anything ambiguous."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _URL = re.compile(
     re.IGNORECASE,
 )
 _RULE = re.compile(rf"(?P<any>\*\.)?(?P<host>{_HOST}){_PORT}", re.IGNORECASE)
-# `127.1`, `0x7f.1` and the like: a name whose last part is a number is an address to some resolvers.
+# Some resolvers read a name whose last part is a number as an IP address: `127.1`, `0x7f.1`.
 _NUMERIC = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)", re.IGNORECASE)
 _REFERENCE = re.compile(r"\$\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a webhook is sent. The path may hold a secret and is never shown."""
+    """The address of a webhook. The path may contain a secret and is never shown."""
 
     host: str
     port: int
@@ -45,7 +45,7 @@ class HostRule:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """`hooks.example.com`, `*.example.com` or `hooks.example.com:8443`. Raises ValueError."""
+        """Parse `hooks.example.com`, `*.example.com` or `hooks.example.com:8443`. Raises ValueError."""
         found = _RULE.fullmatch(text)
         if not found or _problem_of_host(found["host"]):
             raise ValueError("a host is written like `hooks.example.com`, `*.example.com` or `hooks.example.com:8443`")
@@ -58,9 +58,9 @@ class HostRule:
 
 
 def read_address(url: str) -> Address:
-    """The address that the URL is. Raises ValueError, in one line and without the URL in it."""
+    """Parse a URL. Raises ValueError, in one line and without the URL in it."""
     if not url.lower().startswith("https://"):
-        raise ValueError("a webhook is an https:// address")
+        raise ValueError("a webhook needs an https:// address")
     found = _URL.fullmatch(url) if len(url) <= _MAX_URL else None
     if found is None:
         raise ValueError(_problem_of_url(url))
@@ -71,7 +71,7 @@ def read_address(url: str) -> Address:
 
 
 def known_address(url: str) -> Address | None:
-    """The address as far as its host is known before references are resolved; None where it is not."""
+    """Parse a URL whose references are not resolved; None if its host contains one."""
     authority = url.partition("://")[2].partition("/")[0]
     if references_in(authority):
         return None
@@ -79,7 +79,7 @@ def known_address(url: str) -> Address | None:
 
 
 def allows(rules: tuple[HostRule, ...], address: Address) -> bool:
-    """Whether one of the rules allows the address."""
+    """Return whether one of the rules allows the address."""
     return any(rule.allows(address) for rule in rules)
 
 
@@ -104,7 +104,7 @@ def _problem_of_url(url: str) -> str:
     if not url.isascii():
         return "a webhook's address is ASCII: a host of another script is written as `xn--...`"
     if "@" in authority:
-        return "a webhook's address carries no user or password"
+        return "a webhook's address has no user or password"
     if "[" in authority or _NUMERIC.fullmatch(host.rpartition(".")[2]):
         return "a webhook's host is a name, not an IP address"
     if host.endswith("."):

@@ -17,30 +17,30 @@ _MAX_DIGITS = 9
 
 
 def parse_duration(value: Any) -> timedelta:
-    """`1h30m` as a timedelta; a timedelta as it is."""
+    """Parse `1h30m`; a timedelta stays as it is."""
     if isinstance(value, timedelta):
         return value
     if not isinstance(value, str) or not re.fullmatch(PATTERN, value):
         raise ValueError("a duration is a number and a unit, like `15m`, `36h` or `30d` (ms, s, m, h, d, w)")
     parts = _PART.findall(value)
     if any(len(number) > _MAX_DIGITS for number, _ in parts):
-        raise ValueError("that is longer than any duration makes sense")
+        raise ValueError("that duration is too long")
     try:
         return sum((timedelta(**{_UNITS[unit]: int(number)}) for number, unit in parts), timedelta())
     except OverflowError:
-        raise ValueError("that is longer than any duration makes sense") from None
+        raise ValueError("that duration is too long") from None
 
 
 def parse_positive_duration(value: Any) -> timedelta:
-    """A duration longer than nothing."""
+    """Parse a duration that is not zero."""
     duration = parse_duration(value)
     if not duration:
-        raise ValueError("has to be longer than nothing")
+        raise ValueError("must not be zero")
     return duration
 
 
 def format_duration(duration: timedelta) -> str:
-    """The shortest way to write it: 90 minutes as `1h30m`."""
+    """Write a duration as short as possible: 90 minutes as `1h30m`."""
     rest, parts = duration // timedelta(milliseconds=1), []
     for unit, size in _MILLISECONDS.items():
         count, rest = divmod(rest, size)
@@ -70,7 +70,7 @@ _SECONDS = {
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many requests in so many seconds; the text is how it was written."""
+    """A number of requests in a number of seconds, and the text as it was written."""
 
     requests: int
     seconds: int
@@ -81,7 +81,7 @@ class Rate:
 
 
 def parse_rate(value: Any) -> Rate:
-    """`60/min` as a Rate; a Rate as it is."""
+    """Parse `60/min`; a Rate stays as it is."""
     if isinstance(value, Rate):
         return value
     if not isinstance(value, str) or not re.fullmatch(RATE_PATTERN, value):

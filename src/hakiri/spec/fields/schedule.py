@@ -40,7 +40,7 @@ class Cron:
 
 
 def parse_schedule(value: Any) -> Every | Cron:
-    """`every 15m` as Every, `0 */2 * * *` as Cron; either of them as it is."""
+    """Parse `every 15m` as Every, `0 */2 * * *` as Cron; either of them stays as it is."""
     if isinstance(value, Every | Cron):
         return value
     if not isinstance(value, str):
@@ -55,12 +55,12 @@ def parse_schedule(value: Any) -> Every | Cron:
     except CronSimError as wrong:
         raise ValueError(f"not a cron expression: {str(wrong).lower()}") from wrong
     except StopIteration:
-        raise ValueError("this cron expression never comes round") from None
+        raise ValueError("this cron expression never occurs") from None
     return Cron(text=" ".join(words))
 
 
 def check_timezone(name: str) -> str:
-    """The name of a time zone this machine knows."""
+    """Check that this machine knows the time zone."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

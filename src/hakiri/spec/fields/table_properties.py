@@ -1,4 +1,4 @@
-"""A manifest gives a table only such properties as leave every promise about it as it is."""
+"""Table properties that a manifest may set: those that do not weaken any guarantee."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-# Whatever else begins with `delta.` is set by landings themselves, breaks them, or hides rows from one of the engines.
+# Other `delta.` properties are set by landings, break them, or hide rows from one of the two writers.
 OPEN = (
     "delta.autoOptimize.autoCompact",
     "delta.autoOptimize.optimizeWrite",
@@ -27,19 +27,21 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 
 
 def as_text(value: Any) -> Any:
-    """Numbers and truth values as Delta writes them."""
+    """Write numbers and truth values as Delta does."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value
 
 
 def check_properties(properties: dict[str, str]) -> dict[str, str]:
-    """Properties that may be set: those of Delta that change no promise, and any of one's own."""
+    """Check that every property may be set: harmless ones of Delta, and any of the user's own."""
     for name in properties:
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not the name of a property")
         if name.lower().startswith("delta.") and name not in OPEN:
-            raise ValueError(f"`{name}` is not for manifests to set; of Delta's own may be: {', '.join(OPEN)}")
+            raise ValueError(
+                f"`{name}` cannot be set in a manifest; the properties of Delta that can: {', '.join(OPEN)}"
+            )
     return properties
 
 

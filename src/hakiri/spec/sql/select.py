@@ -1,4 +1,4 @@
-"""A query in a project is one SELECT that only reads, and every table it reads is known before Spark sees it."""
+"""Parse queries of a project: one SELECT that only reads, and the tables that it reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 _DIALECT = "databricks"
 _SHOWN = 200
 _CONTINUED = "\\\n"
-"""The parser ends a comment here and Spark does not: one could hide from the other what the text says."""
+"""The parser ends a comment here and Spark does not, so each would read another statement."""
 _DOING = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.QueryTransform, exp.Stream)
 # Comparisons of columns with values, and nothing that could read or call.
 _PREDICATE = (
@@ -22,7 +22,7 @@ _PREDICATE = (
 
 
 class NotSql(ValueError):
-    """A text that is no SQL, and the line at which that shows."""
+    """A text is not SQL; has the line of the error."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(reason)
@@ -31,7 +31,7 @@ class NotSql(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A part of the text that gives way to a table's stored name and some text behind it."""
+    """A part of the text to replace by a table's stored name and a suffix."""
 
     start: int
     end: int
@@ -41,20 +41,20 @@ class _Edit:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """A SELECT, and where its text names tables."""
+    """A SELECT, and the places in its text that name tables."""
 
     text: str
     tables: tuple[str, ...]
-    """The tables it reads, as it names them, each once; what it makes by WITH is not among them."""
+    """Return the tables it reads, as it names them, each once, without those defined by WITH."""
     _edits: tuple[_Edit, ...]
 
     def line_of(self, table: str) -> int:
-        """The line on which the table is named first."""
+        """Return the first line that names the table."""
         start = min(edit.start for edit in self._edits if edit.table == table)
         return self.text.count("\n", 0, start) + 1
 
     def over(self, stored: Mapping[str, str]) -> str:
-        """The text with what SQL calls each table in the place of its name; the rows keep the name as theirs."""
+        """Return the text with each table under the name that SQL knows, and its own name as alias."""
         parts, at = [], 0
         for edit in sorted(self._edits, key=lambda one: one.start):
             parts += [self.text[at : edit.start], stored[edit.table] if edit.table else "", edit.text]
@@ -63,7 +63,7 @@ class Select:
 
 
 def read_select(text: str) -> Select:
-    """The SELECT that the text is. Raises ValueError, in one line, for anything else."""
+    """Parse a SELECT. Raises ValueError, in one line, for anything else."""
     query = parse_query(text)
     if not isinstance(query, exp.Select | exp.SetOperation | exp.Subquery):
         raise ValueError("it is not a SELECT")
@@ -78,20 +78,20 @@ def read_select(text: str) -> Select:
 
 
 def check_predicate(text: str) -> None:
-    """Return when the text compares columns with values. Raises ValueError, in one line."""
+    """Check that the text only compares columns with values. Raises ValueError, in one line."""
     condition = parse_query(f"SELECT 1 WHERE {text}")
     where = condition.args.get("where") if isinstance(condition, exp.Select) else None
     others = {key for key, part in condition.args.items() if part} - {"expressions", "where"}
     if where is None or others:
-        raise ValueError("what follows WHERE is no condition")
+        raise ValueError("what follows WHERE is not a condition")
     if strange := next((node for node in where.this.walk() if not isinstance(node, _PREDICATE)), None):
-        raise ValueError(f"WHERE compares columns with values, and `{strange.sql(_DIALECT)[:_SHOWN]}` is more")
+        raise ValueError(f"WHERE may only compare columns with values, not use `{strange.sql(_DIALECT)[:_SHOWN]}`")
 
 
 def parse_query(text: str) -> exp.Expression:
-    """The one statement that the text is. Raises ValueError, in one line."""
+    """Parse one statement. Raises ValueError, in one line."""
     if _CONTINUED in text:
-        reason = "a line ends in a backslash, by which Spark would take the next one for a comment as well"
+        reason = "a line ends in a backslash, which makes Spark read the next line as a comment too"
         raise NotSql(reason, text.count("\n", 0, text.index(_CONTINUED)) + 1)
     try:
         found = parse(text, dialect=_DIALECT)
@@ -110,14 +110,17 @@ def _not_sql(error: SqlglotError | RecursionError) -> NotSql:
 
 
 def _strange_functions(query: exp.Expression) -> Iterator[str]:
-    """Whatever the parser does not know may run code or read files; `secret` it knows."""
+    """Yield the names of functions that are not allowed.
+
+    A function that the parser does not know may run code or read files. It knows `secret`, which is not allowed either.
+    """
     for called in query.find_all(exp.Anonymous, exp.Secret):
         yield called.name if isinstance(called, exp.Anonymous) else "secret"
 
 
 def _tables(query: exp.Expression) -> Iterator[tuple[exp.Table, bool]]:
-    """Each place that names a table, and whether the name means what the query itself has made under it."""
-    # Case makes no difference to a name, and would make one to whoever looks for its meaning.
+    """Yield each place that names a table, and whether the query itself defines that name (by WITH)."""
+    # Names ignore case, but the search for their definition does not.
     lowered = query.copy()
     for identifier in lowered.find_all(exp.Identifier):
         identifier.set("this", identifier.name.casefold())
@@ -149,7 +152,7 @@ def _quoted(name: str) -> str:
 
 
 def _column_edits(query: exp.Expression, names: Mapping[str, str]) -> Iterator[_Edit]:
-    """A column that is written with its table's whole name is written with the last part of it."""
+    """Replace a table's whole name before a column by the last part of it."""
     for column in query.find_all(exp.Column):
         *owner, _column = column.parts
         if len(owner) > 1 and (last := names.get(".".join(part.name for part in owner))):

@@ -1,4 +1,4 @@
-"""Hook SQL tends the table it stands beside: a few admin statements, each of one form, and none that changes rows."""
+"""Parse the SQL of hooks: a few admin statements on the table that lands, none of which changes rows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from hakiri.spec.sql.select import Select
 
 TABLE = "{table}"
-"""Stands for the table that the load is for."""
+"""The placeholder for the table of the load."""
 
 MIN_RETAIN_HOURS = 168
-"""Staged files lie in the table's folder until they have landed: a shorter VACUUM would take them away."""
+"""A shorter VACUUM would remove staged files, which lie in the table's folder until they have landed."""
 
-# They change rows, tables or rights, whatever comes after them.
+# They change rows, tables or rights.
 _CHANGING = frozenset(
     "DROP DELETE UPDATE TRUNCATE INSERT MERGE COPY GRANT REVOKE ALTER CREATE REPLACE UNDROP RESTORE CLONE LOAD".split()
 )
 SETTINGS = ("spark.sql.shuffle.", "spark.sql.files.", "spark.sql.adaptive.", "spark.databricks.delta.optimize.")
-"""What the settings that SET may change begin with; they hold for the hooks of the same list alone."""
+"""Prefixes of the settings that SET may change; they apply only to the hooks of the same list."""
 
 _PART = r"(?:[A-Za-z_][A-Za-z0-9_$]*|`[^`]+`)"
 _NAME = rf"(?P<table>\{{table\}}|{_PART}(?:\.{_PART}){{0,2}})"
@@ -47,26 +47,26 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class AdminStatement:
-    """One statement that tends a table."""
+    """One admin statement."""
 
     verb: str
     tables: tuple[str, ...]
-    """The tables it names, each once; TABLE for the one that the load is for."""
+    """The tables it names, each once; TABLE for the table of the load."""
     _before: str
     _after: str
     _query: Select | None = None
 
     def on(self, stored: str) -> str:
-        """The statement, with what SQL calls the table in the place of its name."""
+        """Return the statement with the table's stored name."""
         if self._query:
             return self._before + self._query.over(dict.fromkeys(self.tables, stored))
         return self._before + (stored if self.tables else "") + self._after
 
 
 def read_statement(text: str) -> AdminStatement:
-    """The statement that the text is. Raises ValueError, in one line, for whatever a hook may not do."""
+    """Parse an admin statement. Raises ValueError, in one line, for anything that a hook may not do."""
     if any(mark in text for mark in ("--", "/*", "#")):
-        raise ValueError("a hook's SQL carries no comments")
+        raise ValueError("a hook's SQL must not contain comments")
     one = text.strip().removesuffix(";").rstrip()
     if ";" in one:
         raise ValueError("a hook is one SQL statement")
@@ -91,7 +91,9 @@ def _read(verb: str, text: str, found: re.Match[str]) -> AdminStatement:
 
         check_predicate(where)
     if int(said.get("hours") or MIN_RETAIN_HOURS) < MIN_RETAIN_HOURS:
-        raise ValueError(f"a hook's VACUUM retains {MIN_RETAIN_HOURS} hours or more: staged files lie there too")
+        raise ValueError(
+            f"a hook's VACUUM must retain at least {MIN_RETAIN_HOURS} hours: staged files are in the same folder"
+        )
     if (key := said.get("key")) and not key.startswith(SETTINGS):
         raise ValueError(f"a hook's SQL may set {', '.join(f'{one}*' for one in SETTINGS)}, not `{key}`")
     if "table" not in said:
@@ -106,7 +108,7 @@ def _explaining(text: str, start: int) -> AdminStatement:
     try:
         query = read_select(text[start:].replace(TABLE, f"`{TABLE}`"))
     except ValueError as wrong:
-        raise ValueError(f"a hook's EXPLAIN is of one SELECT: {wrong}") from None
+        raise ValueError(f"a hook's EXPLAIN takes one SELECT: {wrong}") from None
     return AdminStatement("EXPLAIN", query.tables, text[:start], "", query)
 
 
