@@ -187,7 +187,7 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
         "task `land` has not ended by then",
     ),
     "an element outside of a loop": (set_wheel("plan", parameters=["{{input}}"]), ReferenceUnknown, "inside a loop"),
-    "a fact that no run has": (set_wheel("plan", parameters=["{{jobs.id}}"]), ReferenceUnknown, "no value of that name"),
+    "a fact that no run has": (set_wheel("plan", parameters=["{{jobs.id}}"]), ReferenceUnknown, "no value of that"),
     "a loop over what is no list": (loop(inputs="1, 2"), ReferenceUnknown, "not a JSON list"),
     "a loop over an object": (loop(inputs='{"a": 1}'), ReferenceUnknown, "not a JSON list"),
     "a loop over a number": (loop(inputs="{{tasks.plan.values.chunks}}"), ReferenceUnknown, "it is not a list"),
@@ -201,7 +201,7 @@ BREAKAGES: dict[str, tuple[Callable[[Bundle], None], type[BundleError], str]] = 
         ReferenceUnknown,
         "`job.paramters.full_refresh`: a run has no value of that name",
     ),
-    "parameters without a name": (tell("plan", "--context", "{{job.parameters}}"), ReferenceUnknown, "no value of that"),
+    "parameters without a name": (tell("plan", "--context", "{{job.parameters}}"), ReferenceUnknown, "no value of"),
     "a value of a loop": (
         tell("land", "--resumed", "{{tasks.extract.values.x}}"),
         ReferenceUnknown,
