@@ -27,10 +27,10 @@ def test_the_views_of_the_page_answer(make_project: MakeProject, tmp_path: Path)
     orders = {"id": [1, 2], "customer_id": [7, 7], "status": ["paid", "returned"], "amount": [5, 3]}
     write_deltalake(tmp_path / "orders", pa.table(orders))
     write_deltalake(tmp_path / "customers", pa.table({"id": [7], "country": ["IT"]}))
-    desk = QuerySession({name: str(tmp_path / name) for name in ("orders", "customers")})
+    session = QuerySession({name: str(tmp_path / name) for name in ("orders", "customers")})
     for view in project.views:
-        desk.lay_out_view(view)
-    assert desk.execute("SELECT * FROM best_countries").read_all().to_pylist() == [{"country": "IT", "revenue": 5}]
+        session.lay_out_view(view)
+    assert session.execute("SELECT * FROM best_countries").read_all().to_pylist() == [{"country": "IT", "revenue": 5}]
 
 
 @pytest.mark.parametrize("kind", ["values", "texts", "time", "aggregates", "windows"])

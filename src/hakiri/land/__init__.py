@@ -1,1 +1,1 @@
-"""Staged rows become a table's rows: once, in order, all of them or none (G4, G9)."""
+"""Land staged rows in a table: once, in order, all of them or none (G4, G9)."""

@@ -1,4 +1,4 @@
-"""A landing happens once, whole and in order, or the table is as it was (G4, G6, G9)."""
+"""Carry out a landing: once, whole and in order, or the table stays as it was (G4, G6, G9)."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ATTEMPTS = 20
-"""How often files are offered for adoption before the other writers of the table are given way."""
+"""How often a commit is tried before other writers of the table are given way."""
 
 
 Writer = Callable[[], SparkTable]
 
 
 class Outcome(StrEnum):
-    """What a landing came to."""
+    """The result of a landing."""
 
     ADOPTED = "adopted"
     WRITTEN = "written"
@@ -53,36 +53,36 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """A landing that the table carries, or need not carry."""
+    """A landing that has been carried out."""
 
     outcome: Outcome
     version: int
-    """The Delta version to finish the landing with; for one that rested, the version of the landing before it."""
+    """The Delta version of the landing; if it was unchanged, that of the landing before it."""
     tally: Tally
-    """Of the chunks, `staged` being the rows that landed."""
+    """The chunks' tally; `staged` is the number of rows that landed."""
     schema: Struct
-    """The table's columns from then on."""
+    """The table's columns after the landing."""
     unmarked: int = 0
-    """How many of the rows have no value in the column that decides what lands."""
+    """How many of the rows have no value in the watermark column."""
     partition_by: tuple[str, ...] = ()
     trailing: int = 0
-    """How many commits of ours lie right behind it."""
+    """How many commits of ours directly follow it."""
     since: int = -1
-    """The version that the table had when it was looked at first; commits of ours before the rows lie behind it."""
+    """The version of the table when it was first inspected; all commits of this landing come after it."""
 
 
 def _untried(_build: Target) -> None:
-    """No trial: whatever was built is good."""
+    """Accept any build."""
 
 
 def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Trial = _untried) -> Landed:
-    """The staged chunks are part of the table, under the landing's number.
+    """Add the staged chunks to the table, under the landing's number.
 
-    Where the mode builds a table first, that has to pass the trial before anything of the other is changed.
+    If the mode builds a table first, the build has to pass the trial before the table is changed.
 
-    A repeat is reported as such and changes nothing. The session is asked for only if the files cannot be adopted as
-    they lie. Raises LandError: RETRY means that the same call may be made again, and finds out whether the table
-    carries the landing by then; SessionLost means the same for another session, NotWritable for a disk with more room.
+    A repeat is reported as such and changes nothing. The session is opened only if the files cannot be adopted. Raises
+    LandError: with RETRY, the same call may be repeated, and finds out whether the table has the landing by then. The
+    same is true of SessionLost with another session, and of NotWritable once the disk has room.
     """
     table = _open(request.target, request.landing, spark)
     landed = _land(request, table, _writer(request, table, spark), trial)
@@ -92,7 +92,7 @@ def land(request: LandRequest, spark: Callable[[], SparkSession], *, trial: Tria
 
 
 def check_landing(request: LandRequest, spark: Callable[[], SparkSession]) -> None:
-    """Return where nothing is known that would stop the landing; of the table, or beside it, nothing is touched.
+    """Check what can be known in advance about whether the landing will fail. Touches nothing.
 
     Raises NullKeys, LandingOutOfOrder, TableMovedBack, and what `decide` raises.
     """
@@ -127,7 +127,7 @@ def _land(request: LandRequest, table: RustTable | SparkTable, writer: Writer, t
             return replace(_replayed(request, table, since, state), partition_by=state.layout.partition_by)
         recipe = decide(request, state)
         if recipe.needs_shaping and not is_shaped:
-            # Everything else is decided about the table as it is then.
+            # Decide everything else about the changed table.
             writer().shape(recipe)
             is_shaped = not recipe.is_new and not recipe.renames
             continue
@@ -138,19 +138,19 @@ def _land(request: LandRequest, table: RustTable | SparkTable, writer: Writer, t
 
 
 def last_number(project: str, landing: Landing, target: Target, spark: Callable[[], SparkSession]) -> int | None:
-    """The last landing that the table carries now, 0 for none; None where its log is too short to tell."""
+    """Return the number of the table's last landing, 0 for none; None if its log is too short to tell."""
     state = look_at(project, landing.table, target, spark)
     return 0 if state is None else state.number
 
 
 def look_at(project: str, table: TableKey, target: Target, spark: Callable[[], SparkSession]) -> DeltaState | None:
-    """The table as it is now; None where there is none."""
+    """Return the state of the table; None if there is none."""
     landing = Landing(table, 0, (), LandingStatus.RESERVED)
     return _open(target, landing, spark).look(app_id(project, table), -1)
 
 
 def find_table(request: LandRequest, spark: Callable[[], SparkSession]) -> DeltaState | None:
-    """The table that the request is for, as it is now; None where there is none."""
+    """Return the state of the request's table; None if there is none."""
     return _open(request.target, request.landing, spark).look(
         app_id(request.project, request.landing.table), request.since
     )
@@ -168,7 +168,7 @@ def _open(target: Target, landing: Landing, spark: Callable[[], SparkSession]) -
 
 
 def _writer(request: LandRequest, table: RustTable | SparkTable, spark: Callable[[], SparkSession]) -> Writer:
-    """Open the table by Spark when it is asked for first. A landing has one session, whatever it does in it."""
+    """Return a function that opens the table by Spark on its first call. A landing uses one session throughout."""
     return cache(
         lambda: table if isinstance(table, SparkTable) else SparkTable(spark(), request.target, request.landing)
     )
@@ -182,25 +182,25 @@ def _carry_out(
     writer: Writer,
     trial: Trial,
 ) -> Landed | None:
-    """Do what the recipe says; None when another writer came first and it has to be decided anew."""
+    """Carry out the recipe; None if another writer was faster, so that a new recipe is needed."""
     if state is not None and _is_unchanged(request, recipe, state, table, writer):
-        return _rested(request, recipe, state, _settle(recipe, Laid(0)))
-    if not recipe.rows and _may_rest(request, recipe):
-        return _rested(request, recipe, state, recipe.tally)
+        return _unchanged(request, recipe, state, _settle(recipe, Laid(0)))
+    if not recipe.rows and _may_skip_commit(request, recipe):
+        return _unchanged(request, recipe, state, recipe.tally)
     if recipe.adopts and recipe.steps.takes_every_row and isinstance(table, RustTable):
-        return _told(_adopt(recipe, state, table, recipe.tally), _count_unmarked(recipe))
+        return _with_unmarked(_adopt(recipe, state, table, recipe.tally), _count_unmarked(recipe))
     laid = writer().stage(recipe)
     tally = _settle(recipe, laid)
-    if not laid.rows and _may_rest(request, recipe):
-        return _rested(request, recipe, state, tally)
+    if not laid.rows and _may_skip_commit(request, recipe):
+        return _unchanged(request, recipe, state, tally)
     if recipe.adopts and laid.rows == recipe.rows and isinstance(table, RustTable):
-        return _told(_adopt(recipe, state, table, tally), laid.unmarked)
+        return _with_unmarked(_adopt(recipe, state, table, tally), laid.unmarked)
     if recipe.steps.builds:
         return _exchange(request, recipe, state, table, writer(), trial)
-    return _told(_write(request, recipe, state, table, writer(), tally), laid.unmarked)
+    return _with_unmarked(_write(request, recipe, state, table, writer(), tally), laid.unmarked)
 
 
-def _told(landed: Landed | None, unmarked: int) -> Landed | None:
+def _with_unmarked(landed: Landed | None, unmarked: int) -> Landed | None:
     return landed and replace(landed, unmarked=unmarked)
 
 
@@ -219,7 +219,7 @@ def _exchange(
     writer: SparkTable,
     trial: Trial,
 ) -> Landed | None:
-    """Build what lands, try it, and let it take the place of the table's rows; None as above (docs/adr/0080)."""
+    """Build the rows, try the build, and replace the table's rows by it; None as above (docs/adr/0080)."""
     build = writer.build(recipe)
     with _removed_on_failure(build), translated(request.landing):
         build.make()
@@ -233,7 +233,7 @@ def _exchange(
         return None
     if isinstance(table, RustTable) and can_adopt_build(request, recipe.agreement, now):
         return _adopt(build.adoptable(), now, table, recipe.tally)
-    with _removed_on_failure(build):  # its rows are copied, so no version of the table can rest on it
+    with _removed_on_failure(build):  # its rows are copied, so no version of the table refers to its files
         return _write(request, recipe, now, table, writer, recipe.tally)
 
 
@@ -242,13 +242,13 @@ def _removed_on_failure(build: Build) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(Exception):  # the failure is the one to tell of; what is left goes with the next landing
+        with suppress(Exception):  # report the failure itself; the next landing removes what is left
             build.remove()
         raise
 
 
 def _is_alike(now: DeltaState | None, then: DeltaState | None) -> bool:
-    """Whether what was decided for the table then holds for it now: others may have written rows, and nothing else."""
+    """Return whether the decisions made for `then` hold for `now`: only rows may have changed."""
     return now is not None and then is not None and replace(then, version=now.version, rows=now.rows) == now
 
 
@@ -265,10 +265,10 @@ def _tidy(request: LandRequest, table: RustTable | SparkTable, landed: Landed) -
             ) from error
 
 
-def _may_rest(request: LandRequest, recipe: Recipe) -> bool:
-    """Whether a landing without rows leaves no commit; a table's first one always does."""
+def _may_skip_commit(request: LandRequest, recipe: Recipe) -> bool:
+    """Return whether a landing without rows makes no commit; the first one of a table always makes one."""
     is_first = recipe.is_new or (request.carried is None and not request.is_sparse)
-    return recipe.steps.may_rest and not is_first
+    return recipe.steps.may_skip_commit and not is_first
 
 
 def _is_unchanged(
@@ -278,20 +278,20 @@ def _is_unchanged(
     table: RustTable | SparkTable,
     writer: Writer,
 ) -> bool:
-    """Whether the table holds exactly these rows: its last landing brought them, and nobody has written since."""
+    """Return whether the table still holds exactly these rows, brought by its last landing."""
     if not request.repeats_last or recipe.agreement.changes_table or not _is_untouched(request, state, table):
         return False
     if state.rows is not None:
         return state.rows == recipe.rows
-    # The log does not tell, so Spark counts; where it may not look at that version, the rows are exchanged.
+    # The log has no row count, so Spark counts; if it cannot read that version, the rows are exchanged.
     with suppress(LandingFailed):
         return writer().count(state.version) == recipe.rows
     return False
 
 
 def _is_untouched(request: LandRequest, state: DeltaState, table: _Table) -> bool:
-    """Whether every commit since the last landing has left the rows as they were; one of ours tells the clustering."""
-    # By its number, too: a table that was made anew counts its versions from 0 again.
+    """Return whether all commits since the last landing kept the rows; only setting the clustering is one of ours."""
+    # Compare the number as well: a recreated table counts its versions from 0 again.
     if request.carried is None or state.number != request.carried.number:
         return False
     if state.version == request.carried.version:
@@ -300,10 +300,10 @@ def _is_untouched(request: LandRequest, state: DeltaState, table: _Table) -> boo
     return len(since) == state.version - request.carried.version and all(one.keeps_rows for one in since)
 
 
-def _rested(request: LandRequest, recipe: Recipe, state: DeltaState | None, tally: Tally) -> Landed:
-    last = request.carried or state  # a sparse table carries nothing that anybody knows of
+def _unchanged(request: LandRequest, recipe: Recipe, state: DeltaState | None, tally: Tally) -> Landed:
+    last = request.carried or state  # of a sparse table, the catalog knows no last landing
     if last is None:
-        raise AssertionError("the first landing of a table never rests")
+        raise AssertionError("the first landing of a table always commits")
     return Landed(Outcome.UNCHANGED, last.version, tally, recipe.agreement.schema)
 
 
@@ -333,7 +333,7 @@ def _write(
     except (LandingFailed, TableContended, SessionLost, NotWritable) as error:
         failure = error
     passing(Boundary.AFTER_COMMIT)
-    # An answer that was lost, and a number that Delta skipped without a word, look alike from here: the log decides.
+    # A lost answer and a number that Delta skipped silently look alike here, so the log decides.
     found = _find(request, table, since, recipe.agreement.schema)
     if found is not None:
         return replace(found, outcome=Outcome.WRITTEN, trailing=trailing)
@@ -356,7 +356,7 @@ def _replayed(request: LandRequest, table: _Table, since: int, state: DeltaState
 
 
 def _find(request: LandRequest, table: _Table, since: int, schema: Struct) -> Landed | None:
-    """The landing as the table's own log tells it."""
+    """Find the landing in the table's own log."""
     name, number = app_id(request.project, request.landing.table), request.landing.number
     for one in landings_of(table.commits(since=since), name):
         if one.mark.stamp.number == number and one.is_undone:
@@ -370,7 +370,7 @@ def _find(request: LandRequest, table: _Table, since: int, schema: Struct) -> La
 
 
 def _require_ours(request: LandRequest, found: Stamp) -> None:
-    """A number alone makes no replay: a catalog that was lost counts from 1 again, and its rows are others."""
+    """Require that the landing in the log is this one: a lost catalog counts from 1 again, with other rows."""
     named = {(chunk.chunk, chunk.generation) for chunk in request.landing.chunks}
     runs = {chunk.run for chunk in request.chunks}
     if (named, runs) != ({(chunk.chunk, chunk.generation) for chunk in found.chunks}, set(found.runs)):
@@ -383,7 +383,7 @@ def _require_ours(request: LandRequest, found: Stamp) -> None:
 
 
 def _settle(recipe: Recipe, laid: Laid) -> Tally:
-    """The tally of the chunks, with the rows that were left out where they belong (G6)."""
+    """Return the chunks' tally, with the left-out rows moved to their own counts (G6)."""
     there = recipe.rows - laid.rows - laid.late
     tally = recipe.tally
     return replace(

@@ -1,4 +1,4 @@
-"""A table is laid out as its manifest declares, from its first row on; what is not declared is left alone."""
+"""Compare the declared layout of a table with its own; what is not declared is left alone."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from hakiri.model.types import BINARY, BOOLEAN, Decimal, Simple, Struct
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What there is to say about a table beyond its rows."""
+    """Partitioning, clustering, comments and properties of a table."""
 
     partition_by: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] | None = ()
-    """None where whoever looked cannot tell."""
+    """None if it is not known."""
     comment: str = ""
     properties: tuple[tuple[str, str], ...] = ()
     comments: tuple[tuple[str, str], ...] = ()
-    """Of the columns."""
+    """Comments of columns."""
 
 
 BARE = Layout()
-"""Nothing is declared."""
+"""A layout without declarations."""
 
 
 def lacking(declared: Layout, found: Layout, columns: Struct) -> Layout:
-    """What of the declaration a table with these columns still has to be given; BARE when it has all of it."""
+    """Return the part of the declaration that the table lacks; BARE if it lacks nothing."""
     known = {name.lower(): comment for name, comment in found.comments}
     return Layout(
         cluster_by=() if _lower(declared.cluster_by) == _lower(found.cluster_by) else declared.cluster_by,
@@ -42,18 +42,18 @@ def lacking(declared: Layout, found: Layout, columns: Struct) -> Layout:
 
 
 def renamed_layout(layout: Layout, names: Mapping[str, str]) -> Layout:
-    """The same once columns have their new names."""
+    """Return the layout with the new names of columns."""
     return replace(layout, partition_by=tuple(names.get(name, name) for name in layout.partition_by))
 
 
 def require_fit(declared: Layout, found: Layout | None, columns: Struct, *, table: str) -> None:
-    """Return if a table with these columns can be laid out so. Raises LayoutUnfit."""
+    """Require that a table with these columns can have this layout. Raises LayoutUnfit."""
     for reason in _misfits(declared, found, columns):
         raise LayoutUnfit(table=table, reason=reason)
 
 
 def with_names(layout: Layout, columns: Struct) -> Layout:
-    """The same with every column in the table's own spelling."""
+    """Return the layout with column names spelled as in the table."""
 
     def own(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(field.name if (field := columns.find(name)) else name for name in names)
@@ -84,7 +84,7 @@ def _misfits(declared: Layout, found: Layout | None, columns: Struct) -> Iterato
         yield f"it is partitioned by {_listed(found.partition_by)}, so it cannot be clustered"
 
 
-# A partition's value is part of a path, and a cluster needs bounds.
+# A partition's value becomes part of a path, and clustering needs bounds.
 _UNFIT = {"partitioned": (BINARY,), "clustered": (BINARY, BOOLEAN)}
 
 

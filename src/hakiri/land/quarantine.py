@@ -31,10 +31,10 @@ COUNT = "SELECT rule_id, COUNT(*) AS found FROM {table} GROUP BY rule_id ORDER B
 def land_quarantine(
     request: LandRequest, spark: Callable[[], SparkSession], *, target: Target | None = None
 ) -> Landed | None:
-    """The quarantined rows of the landing are in their table; None when there are none.
+    """Land the quarantined rows of the landing in their table; None if there are none.
 
-    It has a sequence of numbers of its own, in which landings without such rows leave a gap. A repeat changes
-    nothing, so it comes before the landing itself: whatever is landed, its quarantined rows are kept already.
+    Their landings are numbered separately, with gaps where there are no such rows. A repeat changes nothing. This comes
+    before the landing itself, so whenever rows land, the quarantined rows of the same chunks are already stored.
     """
     chunks = tuple(_quarantined(request, chunk) for chunk in request.chunks if chunk.quarantine)
     if not chunks:
@@ -43,7 +43,7 @@ def land_quarantine(
     return land(
         replace(
             request,
-            # No table of a manifest has such a name, so nobody else counts under it.
+            # No table of a manifest can have this name, so its numbers are not used twice.
             landing=replace(request.landing, table=TableKey(table.pipeline, f"{table.table}/quarantine")),
             target=quarantine_of(request.target, target),
             chunks=chunks,
@@ -62,7 +62,7 @@ def land_quarantine(
 
 
 def count_rules(name: str, target: Target, spark: Callable[[], SparkSession]) -> dict[str, int]:
-    """Rows by rule, the most first; nothing where there is no table. Raises QueryError, or what a session raises."""
+    """Count quarantined rows by rule, most frequent first; empty without a table. Raises QueryError."""
     if isinstance(target, PathTarget):
         try:
             answer = ask(COUNT.format(table="kept"), {"kept": target.path})
@@ -81,7 +81,7 @@ def count_rules(name: str, target: Target, spark: Callable[[], SparkSession]) ->
 
 
 def _quarantined(request: LandRequest, chunk: StagedChunk) -> StagedChunk:
-    """The quarantine files as a chunk: a landing that may hold rows of many kinds takes them as they are."""
+    """Return the quarantine files as a chunk whose schema has the columns of all of them."""
     rows = sum(file.rows for file in chunk.quarantine)
     schemas = [_schema(request, file) for file in chunk.quarantine]
     return replace(

@@ -1,4 +1,4 @@
-"""What a landing will do is written down, whole, before anything is touched."""
+"""The request for a landing, and the recipe that is decided from it before anything is touched."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ from hakiri.model.types import Struct
 from hakiri.spec.load import LOADS, LoadMode
 
 STAGED = "hakiri_staged"
-"""The view of every staged row, in the columns and types of the landing."""
+"""The view of all staged rows, in the columns and types of the landing."""
 ROWS = "hakiri_rows"
 """The view of the rows that land."""
 
 FILE_COLUMN, ROW_COLUMN = "hakiri_file", "hakiri_row"
-"""Where a staged row lies: columns of STAGED that say so, for modes in which the row that was read last counts."""
+"""Columns of STAGED with the place of a row, for modes in which the row that was read last wins."""
 
 MAPPED_NAMES = ("delta.columnMapping.mode", "name")
-"""The property of a table whose columns have other names in its files than for its readers."""
+"""The property that gives columns other names in files than for readers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirror:
-    """How staged changes become rows, and where their deletes are remembered."""
+    """How staged changes become rows, and where their deletes are stored."""
 
     key: tuple[str, ...]
     sequence: tuple[str, ...]
-    """The columns that tell which of two changes of a key is the newer one."""
+    """The columns that order the changes of a key."""
     tombstones: str
-    """The table of what has ended, as SQL names it."""
+    """The table of tombstones, as SQL names it."""
     brings: Op = Op.CLEAR
-    """What of the staged changes reaches farthest; `clear` where nobody knows."""
+    """The operation among the staged changes that reaches farthest; `clear` if not known."""
     is_soft: bool = False
     """Whether deleted rows stay, with a mark."""
     has_history: bool = False
     """Whether every version of a row is kept."""
     unavailable: tuple[tuple[str, str], ...] = ()
-    """Columns that some staged change does not bring, by the names they have in staged files and in the table."""
+    """Columns that some staged change lacks, by their names in staged files and in the table."""
     is_of_tombstones: bool = False
-    """Whether it is the deletes that land, in the table of tombstones, and not the rows."""
+    """Whether the deletes land, in the table of tombstones, instead of the rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LandRequest:
-    """What shall land, where and how."""
+    """What to land, where and how."""
 
     project: str
     landing: Landing
-    """Reserved in the catalog: its number, chunks and cursor are the commit's."""
+    """The landing reserved in the catalog, with its number, chunks and cursor."""
     carried: ExpectedLanding | None
-    """What the table has to carry already; see `state.carried`."""
+    """The landing that the table should carry already; see `table_state`."""
     target: Target
     root: str
-    """The folder that the paths of staged files start from; a path table's own root."""
+    """The folder that paths of staged files are relative to; a path table's own root."""
     chunks: tuple[StagedChunk, ...]
     mode: LoadMode
     key: tuple[str, ...] = ()
@@ -72,46 +72,46 @@ class LandRequest:
     watermark: str | None = None
     """The column whose greatest value in the table decides what lands (incremental_watermark)."""
     mirror: Mirror | None = None
-    """What the rows are changes of, where they are no rows themselves (cdc_mirror)."""
+    """The feed whose changes are staged, if they are not rows themselves (cdc_mirror)."""
     removes_overlap: bool = False
-    """Whether the read began before the last one ended, so that rows of it may be there already (append)."""
+    """Whether the read overlaps the one before it, so that some rows may be there already (append)."""
     repeats_last: bool = False
-    """Whether the table's last landing brought the very same rows, so that exchanging them would change nothing."""
+    """Whether the table's last landing brought the same rows, so that exchanging them changes nothing."""
     comment: str = ""
-    """The table's comment, when it is made in a catalog; a folder has none."""
+    """The comment of a new table of a catalog; a folder has none."""
     may_adopt: bool = True
-    """Whether sealed files may become the table's own; else Spark writes them anew."""
+    """Whether sealed files may be added to the table; else Spark rewrites them."""
     keeps_latest: bool = False
-    """Whether of all staged rows with one key only the latest takes part in an exchange (a full refresh of upsert)."""
+    """Whether only the latest staged row of each key takes part in an exchange (a full refresh of upsert)."""
     accepts_loss: bool = False
-    """Whether a table that has lost rows may be landed in, because all of it is being read anew."""
+    """Whether to land in a table that has lost rows, because all of them are read again."""
     is_sparse: bool = False
-    """Whether some landings leave no commit here, as in a quarantine table."""
+    """Whether some landings make no commit here, as in a quarantine table."""
     accepted: Mapping[str, str] = field(default_factory=dict)
-    """Columns whose types a person has accepted, with the type that may come."""
+    """The accepted types of columns, which may arrive."""
     is_strict: bool = False
-    """Whether the table's columns have to stay as they are, but for what is declared."""
+    """Whether the table's columns must not change, except as declared."""
 
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Columns that have another name now, with their old ones."""
+    """Renamed columns with their old names."""
     shapes: tuple[Shape, ...] = ()
-    """The columns that the table's rows were read with, where that is known; oldest first."""
+    """The columns that the table's rows were read with, if known; oldest first."""
     layout: Layout = BARE
-    """What is declared about the table itself."""
+    """The declared layout of the table."""
 
     @property
     def replaces_table(self) -> bool:
-        """Whether the landing takes the place of all rows of the table."""
+        """Return whether the landing replaces all rows of the table."""
         return LOADS[self.mode].replaces_table
 
     @property
     def lands_latest(self) -> bool:
-        """Whether of staged rows with one key only the latest lands."""
+        """Return whether only the latest staged row of each key lands."""
         return self.keeps_latest or LOADS[self.mode].keeps_latest
 
     @property
     def since(self) -> int:
-        """The version behind which the landing's commits lie; a table that was lost counts from 0 again."""
+        """Return the version after which the landing's commits come; a recreated table counts from 0 again."""
         return -1 if self.carried is None or self.accepts_loss else self.carried.version
 
     @property
@@ -125,20 +125,20 @@ class Watermark:
 
     column: str
     late: str
-    """That a row of STAGED lies below that value."""
+    """The condition that a row of STAGED lies below that value."""
     unmarked: str
-    """That a row has no value."""
+    """The condition that a row has no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """The rows that land, counted before they do."""
+    """The number of rows that land."""
 
     rows: int
     late: int = 0
-    """Staged rows that do not, because they lie below the watermark."""
+    """The number of staged rows that do not land, because they are below the watermark."""
     unmarked: int = 0
-    """Of those that land, how many have no watermark."""
+    """The number of landing rows without a watermark value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,38 +146,38 @@ class Steps:
     """A load mode's part of a recipe, as SQL over the views above."""
 
     rows: str
-    """SELECT of the rows that land, out of STAGED and the table."""
+    """Selects the rows that land, from STAGED and the table."""
     merge: str = ""
-    """The statement that commits them, out of ROWS; none where they are added to the table's, or exchanged for them."""
+    """The statement that writes ROWS; empty if they are added to the table's rows, or exchanged for them."""
     instead: str = ""
-    """SELECT of what the part of the table within REACH holds after `merge`, where no statement can carry a number."""
+    """Selects the rows within REACH after `merge`, for computes on which no statement can carry a number."""
     required: tuple[str, ...] = ()
     """Columns in which no staged row may be NULL."""
     bounds: tuple[Bound, ...] = ()
-    """What REACH in these statements is made of."""
+    """The key columns that limit REACH in these statements."""
     takes_every_row: bool
-    """Whether ROWS is all of STAGED for certain, so that nobody has to count."""
-    may_rest: bool
-    """Whether no row to land means no commit."""
+    """Whether ROWS is certainly all of STAGED, so that rows need not be counted."""
+    may_skip_commit: bool
+    """Whether a landing without rows makes no commit."""
     leaves_out: bool = False
-    """Whether `merge` finds out for itself which of ROWS change nothing."""
+    """Whether `merge` itself leaves out the rows that change nothing."""
     watermark: Watermark | None = None
     builds: bool = False
-    """Whether the rows are made a table of their own first, which has to pass a trial."""
+    """Whether the rows are built as a separate table first, which has to pass a trial."""
     before: tuple[tuple[str, str], ...] = ()
-    """Views that the others look at, each a name and a SELECT, in order."""
+    """Views that the other statements use, each a name and a SELECT, in order."""
     count: str | None = None
-    """SELECT of how many staged rows land, where those are not the rows of ROWS."""
+    """Counts the staged rows that land, if these are not the rows of ROWS."""
     exchanges: bool = False
-    """Whether every row of the table is exchanged; Delta forgets by what it was clustered, then."""
+    """Whether all rows of the table are exchanged; Delta loses the clustering then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Staged files that are read alike."""
+    """Staged files that are read in the same way."""
 
     schema: Struct
-    """The landing's columns, those that become text in the types they were staged as."""
+    """The landing's columns; those that become text have the types they were staged as."""
     files: tuple[StagedFile, ...]
     given: frozenset[ColumnPath] = frozenset()
     """The columns and members that the rows were read with, as `Given` has them."""
@@ -185,7 +185,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """Everything that is decided about a landing."""
+    """All decisions about a landing."""
 
     target: Target
     stamp: Stamp
@@ -194,33 +194,33 @@ class Recipe:
     agreement: Agreement
     steps: Steps
     staged: Struct
-    """The columns of STAGED: the landing's, and those that only its steps look at."""
+    """The columns of STAGED: the landing's, and those that only its steps use."""
     tells_places: bool
-    """Whether STAGED also tells where each row lies, and by which part's columns it was read."""
+    """Whether STAGED also has the place of each row and the part it belongs to."""
     tally: Tally
-    """Of the staged chunks."""
+    """The tally of the staged chunks."""
     adopts: bool
-    """Whether the files may become the table's own as they lie, if every row of them lands."""
+    """Whether the files may be added to the table as they are, if all their rows land."""
     is_new: bool
-    """Whether the table has to be made."""
+    """Whether the table has to be created."""
     properties: tuple[tuple[str, str], ...] = ()
-    """What the table is made with, or is given before the landing."""
+    """Properties of a new table, or those that are set before the landing."""
     comment: str = ""
-    """Of the table, when it is made."""
+    """The comment of a new table."""
     widens_in_place: bool = False
     """Whether Delta widens stored columns without rewriting them."""
 
     renames: Mapping[str, str] = field(default_factory=dict)
-    """Stored columns that get their new names before anything else is decided."""
+    """Stored columns that are renamed before anything else is decided, with their new names."""
     renames_in_place: bool = False
-    """Whether Delta gives a column another name without a rewrite."""
+    """Whether Delta renames columns without a rewrite."""
 
     layout: Layout = BARE
-    """What the table is made with before its first landing, or still has to be given."""
+    """The layout that the table gets before its first landing, or still lacks."""
 
     @property
     def needs_shaping(self) -> bool:
-        """Whether something has to happen to the table before anything can be decided about its rows."""
+        """Return whether the table has to be changed before its rows can be decided on."""
         return bool(self.renames) or self.layout != BARE
 
     @property

@@ -1,4 +1,4 @@
-"""Values enter a statement as literals that cannot be anything but values."""
+"""Write values and names as SQL that can be nothing but a value or a name."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from hakiri.model.key import KeyValue
 from hakiri.model.schema_name import quote
 
 DETAIL = "DESCRIBE DETAIL {table}"
-"""What Delta knows of a table as a whole: where it is, its size, its layout."""
+"""Reads the location, size and layout of a table."""
 
 
 def text(value: str) -> str:
-    """A string literal."""
+    """Write a string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def literal(value: KeyValue) -> str:
-    """A literal of the value; times of day and UUIDs are texts in Spark."""
+    """Write a literal of the value; times of day and UUIDs are text in Spark."""
     match value:
         case bool():
             return "TRUE" if value else "FALSE"
@@ -41,15 +41,15 @@ def literal(value: KeyValue) -> str:
 
 
 def listed(names: Iterable[str], *, of: str = "") -> str:
-    """The columns, each quoted, of a table alias where one is given."""
+    """Write quoted columns, with a table alias if one is given."""
     return ", ".join(column(name, of=of) for name in names)
 
 
 def column(name: str, *, of: str = "") -> str:
-    """One column, of a table alias where one is given."""
+    """Write a quoted column, with a table alias if one is given."""
     return f"{of}.{quote(name)}" if of else quote(name)
 
 
 def same(names: Iterable[str]) -> str:
-    """That the rows `t` and `s` agree in these columns, NULL with NULL."""
+    """Write the condition that the rows `t` and `s` agree in these columns, where NULL equals NULL."""
     return " AND ".join(f"{column(name, of='t')} <=> {column(name, of='s')}" for name in names)

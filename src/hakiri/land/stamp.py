@@ -1,4 +1,4 @@
-"""Every commit of ours says which landing it is, so that the table alone can tell what it holds (G4)."""
+"""Write in every commit which landing it is, so that the table alone shows what it holds (G4)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hakiri.model.staged import Tally
 
 FORMAT = 1
 MAX_BYTES = 256 * 1024
-"""What one commit may say about itself: any number of chunks whose names follow each other, or some ten thousand."""
+"""The most bytes of a stamp: any number of chunks with consecutive names, or about ten thousand others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """What a commit carries: the transaction that makes it happen once, and what it brings."""
+    """What a commit carries: the transaction identifier that makes it happen once, and its contents."""
 
     app_id: str
     table: TableKey
@@ -32,19 +32,19 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A stamp and its tally, as read back from a commit."""
+    """A stamp and its tally, as read from a commit."""
 
     stamp: Stamp
     tally: Tally
 
 
 def app_id(project: str, table: TableKey) -> str:
-    """Whose landings a number counts: project, pipeline and table."""
+    """Return the transaction identifier: project, pipeline and table, whose landings are numbered together."""
     return f"{project}/{table.pipeline}/{table.table}"
 
 
 def stamp_of(project: str, landing: Landing, runs: tuple[str, ...]) -> Stamp:
-    """The stamp of a landing. Raises LandingTooLarge."""
+    """Return the stamp of a landing. Raises LandingTooLarge."""
     stamp = Stamp(
         app_id=app_id(project, landing.table),
         table=landing.table,
@@ -60,7 +60,7 @@ def stamp_of(project: str, landing: Landing, runs: tuple[str, ...]) -> Stamp:
 
 
 def to_text(stamp: Stamp, tally: Tally) -> str:
-    """The commit's userMetadata."""
+    """Write the commit's userMetadata."""
     plain = {
         "hakiri": FORMAT,
         "app_id": stamp.app_id,
@@ -76,7 +76,7 @@ def to_text(stamp: Stamp, tally: Tally) -> str:
 
 
 def from_text(text: str | None) -> Mark | None:
-    """What `to_text` wrote, or None for what anyone else put there: a log is open to every writer."""
+    """Parse what `to_text` wrote; None for anything else, since every writer can add to a log."""
     try:
         return _read(json.loads(text or ""))
     except (ValueError, TypeError, RecursionError):
@@ -110,7 +110,7 @@ def _read(plain: Any) -> Mark | None:
 
 
 def _counts(tally: Tally) -> tuple[int, ...]:
-    """Five counts, and two more where a transform has merged or added rows: an earlier release reads five."""
+    """Return five counts, and two more if a transform merged or added rows; earlier releases read five."""
     counts = astuple(tally)
     return counts if any(counts[5:]) else counts[:5]
 
@@ -119,7 +119,7 @@ _NUMBERED = re.compile(r"(.*?)([0-9]{1,18})")
 
 
 def _folded(chunks: tuple[ChunkKey, ...]) -> list[list[str | int]]:
-    """Each chunk's name and generation; of names that count up, the first and how many there are."""
+    """Return each chunk's name and generation; for consecutive names, the first and their number."""
     folded: list[list[str | int]] = []
     following = ""
     for chunk in chunks:
@@ -140,7 +140,7 @@ def _unfolded(folded: list[Any]) -> Iterator[tuple[str, int]]:
 
 
 def _next(name: str) -> str:
-    """The name that counts one up in as many digits; empty where that is none."""
+    """Return the next name with as many digits; empty if there is none."""
     found = _NUMBERED.fullmatch(name)
     following = str(int(found[2]) + 1).zfill(len(found[2])) if found else ""
     return found[1] + following if found and len(following) == len(found[2]) else ""

@@ -1,4 +1,4 @@
-"""Whether a landing is the table's next, or is there already, is decided from one look at the table (G4)."""
+"""Decide from one look at the table whether a landing is the next one or a replay (G4)."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ class DeltaState:
 
     version: int
     number: int | None
-    """The last landing it carries, 0 for none; None where its log is too short to tell."""
+    """The number of the last landing that it carries, 0 for none; None if its log is too short to tell."""
     schema: Struct
     restored_to: int | None = None
-    """The oldest version it was put back to since the landing it should carry."""
+    """The oldest version that it was restored to since the expected landing."""
     features: frozenset[str] = frozenset()
-    """What a writer has to know of: `deletionVectors`, `columnMapping`."""
+    """The table features that a writer has to support: `deletionVectors`, `columnMapping`."""
     layout: Layout = BARE
-    """As it is: every property, every comment."""
+    """The layout of the table, with all properties and comments."""
     rows: int | None = None
-    """How many rows it holds; None where its log does not tell."""
+    """The number of rows; None if its log does not have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedLanding:
-    """The landing that the catalog believes to be the table's last one."""
+    """The last landing of the table, according to the catalog."""
 
     number: int
     version: int
     latest: int = field(default=0, compare=False)
-    """The last landing finished with the same version: it brought nothing, or made the table anew."""
+    """The last landing finished with the same version: it had no rows, or recreated the table."""
 
 
 class Turn(StrEnum):
-    """What a landing is to its table."""
+    """Whether a landing is the table's next one or already there."""
 
     NEXT = "next"
     REPLAY = "replay"
 
 
 def expected_landing(landings: Sequence[Landing]) -> ExpectedLanding | None:
-    """The last landing that became a version of its own; one that brought nothing has the version before it.
+    """Return the last landing with a version of its own; one without rows has the version before it.
 
-    A version that is lower is the first of a table that a full refresh made anew.
+    A lower version is the first one of a table that a full refresh recreated.
     """
     last: ExpectedLanding | None = None
     for landing in sorted(landings, key=lambda one: one.number):
@@ -70,10 +70,10 @@ def turn(
     is_sparse: bool = False,
     accepts_loss: bool = False,
 ) -> Turn:
-    """Whether the landing is next or a replay. Raises TableMovedBack or LandingOutOfOrder.
+    """Return whether the landing is the next one or a replay. Raises TableMovedBack or LandingOutOfOrder.
 
-    In a sparse table not every landing leaves a commit, so any lower number may be the last one; so it may where a
-    loss is accepted.
+    In a sparse table not every landing makes a commit, so any lower number may be the last one; likewise if a loss is
+    accepted.
     """
     table = landing.table.table
     found = 0 if state is None else state.number
@@ -102,9 +102,9 @@ def require_forward(
     number: int | None = None,
     restored_to: int | None = None,
 ) -> None:
-    """Return if a table at this version holds what it should. Raises TableMovedBack.
+    """Require that a table at this version holds what it should. Raises TableMovedBack.
 
-    `version` is None where there is no table, `number` where it is not known, `restored_to` where it never was.
+    `version` is None without a table, `number` if it is not known, `restored_to` without a restore.
     """
     if version is None:
         raise TableMovedBack(table=table, expected=expected.number, found=0, reason="there is no such table any more")

@@ -1,4 +1,4 @@
-"""A table has one name in SQL, whether it lies on a path or in a catalog, and no name can end its quotes."""
+"""Name tables in SQL, on a path or in a catalog, with quotes that no name can end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PathTarget:
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """A Delta table of a catalog: `orders`, `sales.orders` or `main.sales.orders`, part by part."""
+    """A Delta table of a catalog, by the parts of its name: `orders`, `sales.orders` or `main.sales.orders`."""
 
     parts: tuple[str, ...]
 
@@ -28,7 +28,7 @@ Target = PathTarget | NamedTarget
 
 
 def sql_name(target: Target) -> str:
-    """The table as SQL names it."""
+    """Return the table's name in SQL."""
     match target:
         case PathTarget():
             return f"delta.{quote(target.path)}"
@@ -39,12 +39,12 @@ def sql_name(target: Target) -> str:
 
 
 def address_of(target: Target) -> str:
-    """The table as people and programs name it: its path, or its name in the catalog."""
+    """Return the table's path, or its name in the catalog."""
     return target.path if isinstance(target, PathTarget) else ".".join(target.parts)
 
 
 def folder_of(target: Target) -> Path | None:
-    """The folder on this machine's own disk, or None for a table that lies elsewhere."""
+    """Return the table's folder on this machine's disk; None if it is elsewhere."""
     if isinstance(target, NamedTarget):
         return None
     url = urlsplit(target.path)
@@ -54,12 +54,12 @@ def folder_of(target: Target) -> Path | None:
 
 
 def quarantine_of(target: Target, configured: Target | None = None) -> Target:
-    """Where the table's quarantined rows are kept: the configured table, else `<table>_quarantine` beside it."""
+    """Return the table of quarantined rows: the configured one, else `<table>_quarantine` beside it."""
     return _beside(target, "_quarantine") if configured is None else configured
 
 
 def tombstones_of(target: Target) -> Target:
-    """Where it is remembered which keys of a mirror have ended: `<table>_tombstones` beside it."""
+    """Return the table of a mirror's tombstones: `<table>_tombstones` beside it."""
     return _beside(target, "_tombstones")
 
 

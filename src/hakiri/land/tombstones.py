@@ -1,4 +1,4 @@
-"""A delete is remembered before it is carried out, so a change that comes after it and is older brings no row back."""
+"""Store a mirror's deletes before they are carried out, so that an older change that comes later revives no row."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NUMBERED_AS = "/tombstones"
-"""What tombstones are counted under, behind the table's name; no table of a manifest has such a name."""
+"""The suffix of the table's name under which landings of tombstones are numbered; no declared table can have it."""
 
 
 def land_tombstones(request: LandRequest, spark: Callable[[], SparkSession]) -> Landed | None:
-    """The deletes of the landing are remembered; None where it has none, or is no mirror's.
+    """Store the deletes of the landing; None if it has none, or is no mirror's.
 
-    They have a sequence of numbers of their own, as quarantined rows have, and come before the landing as those do: a
-    repeat changes nothing, and a tombstone without its landing tells nothing that is not so. Raises TombstonesLost, or
-    MirrorUnfit where those that are there do not tell what this mirror has to know of them.
+    Their landings are numbered separately and come before the landing itself, as with quarantined rows. A repeat
+    changes nothing, and a tombstone without its landing does no harm. Raises TombstonesLost, or MirrorUnfit if stored
+    tombstones lack columns that this mirror needs.
     """
     if request.mirror is None:
         return None
@@ -63,21 +63,21 @@ def land_tombstones(request: LandRequest, spark: Callable[[], SparkSession]) -> 
 
 
 def _unknown(request: LandRequest, mirror: Mirror, found: DeltaState) -> tuple[str, ...]:
-    """The columns of the mirror's key and sequence that no tombstone has a value of."""
+    """Return the columns of the mirror's key and sequence that tombstones do not have."""
     known = found.schema.renamed(outdated(found.schema.names, request.renamed))
     return tuple(name for name in (*mirror.key, *mirror.sequence) if known.find(name) is None)
 
 
 def farthest_op(root: str, chunks: Iterable[StagedChunk], *, table: str) -> Op:
-    """What of the chunks' changes reaches farthest, as the footers of their files tell. Raises StagedFileUnfit."""
+    """Return the operation among the changes that reaches farthest, from file footers. Raises StagedFileUnfit."""
     found = [file for chunk in chunks for file in chunk.files if file.rows]
     return min((_least(root, file, table) for file in found), default=Op.UPSERT)
 
 
 def unavailable_columns(root: str, chunks: Iterable[StagedChunk], *, table: str) -> tuple[str, ...]:
-    """The columns that some of the chunks' changes do not bring, though their rows have them. Raises StagedFileUnfit.
+    """Return the columns that some change lacks although its row has them. Raises StagedFileUnfit.
 
-    A file is read only if its footer has a value.
+    A file is read only if its footer shows a value.
     """
     marked = [chunk for chunk in chunks if UNAVAILABLE_COLUMN in chunk.schema.names]
     found = {name for chunk in marked for file in chunk.files if file.rows for name in _unavailable(root, file, table)}
@@ -96,8 +96,9 @@ def _unavailable(root: str, file: StagedFile, table: str) -> set[str]:
 
 def _has_unavailable(group: pq.RowGroupMetaData) -> bool:
     columns = (group.column(number) for number in range(group.num_columns))
-    told = next((one.statistics for one in columns if one.path_in_schema.startswith(f"{UNAVAILABLE_COLUMN}.")), None)
-    return told is None or told.has_min_max
+    inside = f"{UNAVAILABLE_COLUMN}."
+    statistics = next((one.statistics for one in columns if one.path_in_schema.startswith(inside)), None)
+    return statistics is None or statistics.has_min_max
 
 
 def _least(root: str, file: StagedFile, table: str) -> Op:
@@ -110,5 +111,5 @@ def _least(root: str, file: StagedFile, table: str) -> Op:
 
 def _least_of(group: pq.RowGroupMetaData) -> Op:
     columns = (group.column(number) for number in range(group.num_columns))
-    told = next((one.statistics for one in columns if one.path_in_schema == OP_COLUMN), None)
-    return Op(told.min) if told is not None and told.has_min_max else Op.CLEAR
+    statistics = next((one.statistics for one in columns if one.path_in_schema == OP_COLUMN), None)
+    return Op(statistics.min) if statistics is not None and statistics.has_min_max else Op.CLEAR

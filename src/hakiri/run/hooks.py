@@ -152,7 +152,7 @@ class TableHooks:
 
 
 def _changing(landings: Sequence[Landing]) -> Iterator[Landing]:
-    """Those that became a version of their own, by number; one that rested brought nothing to call a hook for."""
+    """Yield the landings that made a commit, by number; hooks are not called for others."""
     last = -1
     for landing in landings:
         # A version below the last is the first of a table that was made anew.

@@ -10,7 +10,7 @@ from hakiri.engine.databricks import is_runtime
 from hakiri.engine.settings import default_cache_dir
 from hakiri.extract.connectors import registry
 from hakiri.land.errors import UnknownTable
-from hakiri.land.hooks.registry import functions, unjudged
+from hakiri.land.hooks.registry import function_names, functions
 from hakiri.land.target import NamedTarget, PathTarget, Target, sql_name
 from hakiri.model.clock import Clock, SystemClock
 from hakiri.run.manifest import Workplace, relocate
@@ -30,7 +30,7 @@ def workplace(settings: Settings, *, imports_functions: bool = False) -> Workpla
     The arguments of hook functions are checked only where their modules may be imported: an import may hang, and a run
     leaves it to a process that can be stopped.
     """
-    known = functions() if imports_functions else unjudged()
+    known = functions() if imports_functions else function_names()
     return Workplace(cwd=settings.cwd, project=settings.project, connectors=registry.facts(), functions=known)
 
 

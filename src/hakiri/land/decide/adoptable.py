@@ -1,4 +1,4 @@
-"""Files are adopted only where the table they would join can be understood by everyone who reads it."""
+"""Decide whether staged files may be added to a table without rewriting them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hakiri.model.types.arrow import why_not
 
 SMALL_BYTES = 8 * 1024 * 1024
 MANY_FILES = 8
-"""More files than this have to be large on average: many small chunks never make many small files."""
+"""Adopt more files than this only if they are large on average, to avoid many small files."""
 
-# In a log a path is a URL, and engines disagree on what they escape in one.
+# Delta logs store paths as URLs, and engines differ in what they escape.
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9_=/-][A-Za-z0-9_=./-]*")
 _UNDERSTOOD = frozenset(("appendOnly", "invariants", "timestampNtz"))
 
 
 def can_adopt(request: LandRequest, agreement: Agreement, state: DeltaState | None) -> bool:
-    """Whether the staged files may become files of the table as they lie."""
+    """Return whether the staged files can be added to the table without rewriting them."""
     roots = (str(folder_of(request.target)), getattr(request.target, "path", "").rstrip("/"))
     files = [file for chunk in request.chunks for file in chunk.files]
     return (
@@ -38,7 +38,7 @@ def can_adopt(request: LandRequest, agreement: Agreement, state: DeltaState | No
 
 
 def can_adopt_build(request: LandRequest, agreement: Agreement, state: DeltaState | None) -> bool:
-    """Whether files that Spark wrote in the landing's own types may become files of the table."""
+    """Return whether the files of a build, which have the landing's types, can be added to the table."""
     return (
         folder_of(request.target) is not None
         and request.may_adopt
@@ -49,7 +49,7 @@ def can_adopt_build(request: LandRequest, agreement: Agreement, state: DeltaStat
 
 
 def is_worth_adopting(files: list[StagedFile]) -> bool:
-    """Whether readers are better served by these files than by a rewrite into fewer."""
+    """Return whether readers gain more from these files than from fewer, rewritten ones."""
     return len(files) <= MANY_FILES or sum(file.bytes for file in files) >= SMALL_BYTES * len(files)
 
 
@@ -63,12 +63,12 @@ def _is_plain(state: DeltaState, agreement: Agreement) -> bool:
 
 
 def _is_append_only(state: DeltaState) -> bool:
-    """Whether rows of the table stay for good: Spark says so clearly, and delta-rs as if another writer were first."""
+    """Return whether the table forbids removing rows. Spark says so clearly; delta-rs only reports a conflict."""
     return dict(state.layout.properties).get("delta.appendOnly", "false") != "false"
 
 
 def _fits(chunk: StagedChunk, schema: Struct) -> bool:
-    """Whether each column of the chunk is a column of the table, spelt and typed the same."""
+    """Return whether each column of the chunk has the same name, case and type as the table's."""
     staged = table_type(chunk.schema, table=chunk.chunk.table)
     return not any(map(why_not, chunk.schema.types)) and all(
         (found := schema.find(field.name)) is not None and (found.name, found.type) == (field.name, field.type)

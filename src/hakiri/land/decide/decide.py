@@ -1,4 +1,4 @@
-"""Decide what a landing will do, from one look at the table; nothing is done here."""
+"""Decide what a landing will do, from one look at the table. Touches nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WIDENING = ("delta.enableTypeWidening", "true")
 
 
 def decide(request: LandRequest, state: DeltaState | None) -> Recipe:
-    """The recipe for this table at this version.
+    """Return the recipe for this table at this version.
 
     Raises SchemaIncompatible, SchemaDrift, TypeUnsupported, ColumnsCollide, RenameUnfit, LayoutUnfit, KeyMissing,
     WatermarkMissing, MirrorUnfit, RowsUncounted, StagedFileUnfit or LandingTooLarge.
@@ -76,7 +76,7 @@ def decide(request: LandRequest, state: DeltaState | None) -> Recipe:
 
 
 def _staged(request: LandRequest, chunk: StagedChunk) -> Struct:
-    """The chunk's columns by the names they have now; it may have been staged before they had them."""
+    """Return the chunk's columns by their present names; it may have been staged under older ones."""
     own = _as_read(request, chunk)
     _require_single(request, own)
     return own.renamed(outdated(own.names, request.renamed))
@@ -87,7 +87,7 @@ def _as_read(request: LandRequest, chunk: StagedChunk) -> Struct:
 
 
 def _renames(request: LandRequest, stored: Struct) -> dict[str, str]:
-    """The stored columns that have to be renamed first. Raises RenameUnfit."""
+    """Return the stored columns to rename first, with their new names. Raises RenameUnfit."""
     _require_single(request, stored)
     return outdated(stored.names, request.renamed)
 
@@ -105,7 +105,10 @@ def _unfit(request: LandRequest, name: str, reason: str) -> RenameUnfit:
 
 
 def _renames_in_place(request: LandRequest, state: DeltaState | None) -> bool:
-    """A table on a path is rewritten once instead: files are adopted by a table whose names are not mapped."""
+    """Return whether Delta renames the columns without a rewrite.
+
+    A table on a path is rewritten once instead, because files can only be added to a table whose names are not mapped.
+    """
     is_mapped = state is not None and "columnMapping" in state.features
     return is_mapped or not isinstance(request.target, PathTarget)
 
@@ -120,7 +123,7 @@ def _agree(request: LandRequest, stored: Struct | None, staged: Sequence[Struct]
 
 
 def _require_still(request: LandRequest, stored: Struct | None, schema: Struct) -> None:
-    """A strict table has the columns that it had. Raises SchemaDrift."""
+    """Require that a strict table keeps its columns. Raises SchemaDrift."""
     if stored is None or not request.is_strict:
         return
     stored, schema = (Struct(tuple(own for own in one.fields if own.name != KEPT_COLUMN)) for one in (stored, schema))
@@ -134,7 +137,7 @@ def _require_still(request: LandRequest, stored: Struct | None, schema: Struct) 
 
 
 def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement, seen: Struct) -> tuple[Part, ...]:
-    """The files by the types they are read in: Parquet gives a number as a wider number, and never as a text."""
+    """Group the files by the types to read them in. Parquet reads a number as a wider number, but not as text."""
     alike: dict[tuple[Struct, frozenset[ColumnPath]], list[StagedFile]] = {}
     for chunk, own in zip(request.chunks, staged, strict=True):
         fields = ((own.find(one.name) or one) if one.name in agreement.texts else one for one in seen.fields)
@@ -144,7 +147,7 @@ def _parts(request: LandRequest, staged: Sequence[Struct], agreement: Agreement,
 
 
 def _require_whole(request: LandRequest) -> None:
-    """The chunks are those the landing names, and their files hold what their tallies say (G6)."""
+    """Require the chunks that the landing names, with as many rows as were counted (G6). Raises RowsUncounted."""
     named, brought = set(request.landing.chunks), {chunk.chunk for chunk in request.chunks}
     if not brought <= named or (named != brought and not request.is_sparse):
         raise AssertionError("a landing brings exactly the chunks it was reserved for")
@@ -154,16 +157,16 @@ def _require_whole(request: LandRequest) -> None:
 
 
 def _properties(request: LandRequest, agreement: Agreement, state: DeltaState | None) -> tuple[tuple[str, str], ...]:
-    """What the table has to be made with, or what it still lacks for this schema."""
+    """Return the properties of a new table, or those that an existing one lacks for this schema."""
     wanted = [MAPPED_NAMES] if needs_mapped_names(agreement.schema) else []
     if state is None:
-        # delta-rs counts wrong where there are deletion vectors, and every table on a path is read by it.
+        # delta-rs reads every table on a path, and miscounts rows if there are deletion vectors.
         return (_KEEP_LOG, *wanted, *([_NO_DELETION_VECTORS] if isinstance(request.target, PathTarget) else []))
     if "columnMapping" in state.features:
         wanted = []
     if TIMESTAMP_NTZ in within(agreement.schema) and "timestampNtz" not in state.features:
         wanted.append(_NTZ)
-    # delta-rs cannot read a widened table either, so on a path the stored rows are rewritten instead.
+    # delta-rs cannot read widened tables, so on a path the stored rows are rewritten instead.
     is_named = not isinstance(request.target, PathTarget)
     if agreement.widened and agreement.is_widening and is_named and "typeWidening" not in state.features:
         wanted.append(_WIDENING)

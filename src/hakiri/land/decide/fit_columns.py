@@ -1,4 +1,4 @@
-"""A stored value can stand beside landing ones: in their type, which may be wider, or have more fields at any depth."""
+"""Write SQL that converts stored values to a landing's types, which may be wider or have more fields at any depth."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from hakiri.model.types.text import sql_type
 
 
 def fitted_columns(stored: Struct, wanted: Struct, *, of: str) -> str:
-    """The columns of a landing out of a stored row; NULL for those that the table lacks."""
+    """Return a landing's columns, selected from a stored row; NULL for those that the table lacks."""
     return ", ".join(f"{fitted_column(stored, one, of=of)} AS {column(one.name)}" for one in wanted.fields)
 
 
 def fitted_column(stored: Struct, wanted: Field, *, of: str) -> str:
-    """One column of a landing out of a stored row; NULL where the table lacks it."""
+    """Return one column of a landing, selected from a stored row; NULL if the table lacks it."""
     return _member(of, stored.find(wanted.name), wanted)
 
 
 def fitted_value(value: str, own: Type, wanted: Type) -> str:
-    """A value of one type in another that is wider, or has more or fewer members at any depth."""
+    """Return a value converted to a type that is wider, or has more or fewer members at any depth."""
     return _fitted(value, own, wanted)
 
 
 def null_of(kind: Type) -> str:
-    """NULL of this type."""
+    """Return NULL of this type."""
     return f"CAST(NULL AS {sql_type(kind)})"
 
 
@@ -32,7 +32,7 @@ def _member(of: str, own: Field | None, wanted: Field) -> str:
 
 
 def _fitted(value: str, own: Type, wanted: Type, depth: int = 0) -> str:
-    """CAST does not make a record longer, so whatever holds one is taken apart and put together again."""
+    """Convert a value; records are rebuilt member by member, because CAST does not add members."""
     one = f"hakiri_{depth}"
     match own, wanted:
         case _ if own == wanted:

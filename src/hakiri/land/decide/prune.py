@@ -1,7 +1,8 @@
-"""Only files that can hold a staged key are opened: which those are is told in literals, and Delta prunes by them.
+"""Limit a landing to the part of the table that can hold a staged key, in literals by which Delta skips files.
 
-A bound is left out wherever it could say less than the truth: floats have NaN and two zeros, a text may be folded by a
-collation or be rewritten on its way through SQL, and a column that changes its type changes its order.
+This part is called the reach. A column gives no bound if the bound might exclude a matching row: floats have NaN and
+two zeros, text may be folded by a collation or rewritten on its way through SQL, and a column that changes its type
+changes its order.
 """
 
 from __future__ import annotations
@@ -14,28 +15,28 @@ from hakiri.land.sql import column, text
 from hakiri.model.types import Decimal, Field, Simple, Struct
 
 REACH = "/* hakiri reach */ TRUE"
-"""Stands in a mode's statements for the part of the table that is meant; as it is, for all of it."""
+"""Placeholder for the reach in the statements of a mode; unreplaced, it is the whole table."""
 
 EVERYWHERE = "TRUE"
-"""The reach of keys that bound nothing."""
+"""The reach if no key column gives a bound."""
 
 FEW = 64
-"""Up to so many staged rows, each key is named; of more, the least and the greatest."""
+"""Up to this many staged rows, each key is listed; for more, the least and the greatest."""
 _MOST_LISTED = 1_000
 _LONGEST = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A key column of a table that is read by it."""
+    """A key column that limits the reach."""
 
     field: Field
     is_listed: bool = False
-    """Whether its values are few, however many rows there are: the table is partitioned by it."""
+    """Whether the table is partitioned by it, so that its values are few and are listed."""
 
 
 def bounds(key: Sequence[str], schema: Struct, stored: Struct, partition_by: Sequence[str]) -> tuple[Bound, ...]:
-    """The key columns that a table can be pruned by."""
+    """Return the key columns that limit the reach."""
     parts = {name.lower() for name in partition_by}
     fields = [(schema.find(name), stored.find(name)) for name in key]
     return tuple(
@@ -46,7 +47,7 @@ def bounds(key: Sequence[str], schema: Struct, stored: Struct, partition_by: Seq
 
 
 def asked(bound: Bound, rows: int) -> str:
-    """The aggregate over so many staged rows that `reach` is made of."""
+    """Return the aggregate over this many staged rows from which `reach` is built."""
     name = column(bound.field.name)
     if bound.is_listed or rows <= FEW:
         return f"COLLECT_SET(CAST({name} AS STRING))"
@@ -54,7 +55,7 @@ def asked(bound: Bound, rows: int) -> str:
 
 
 def reach(found: Sequence[tuple[Bound, Sequence[str]]], rows: int, *, of: str = "t") -> str:
-    """The condition on the table's row that every row with a staged key meets."""
+    """Return the condition that a stored row has to meet to have a staged key."""
     return " AND ".join(filter(None, (_condition(bound, values, rows, of) for bound, values in found))) or EVERYWHERE
 
 
@@ -65,7 +66,7 @@ def _condition(bound: Bound, values: Sequence[str], rows: int, of: str) -> str:
     if bound.is_listed or rows <= FEW:
         if None in literals or len(literals) > _MOST_LISTED:
             return ""
-        # Not IN, of which Delta takes but the least and the greatest value.
+        # Not IN: Delta uses only its least and greatest value to skip files.
         return "(" + " OR ".join(f"{name} = {one}" for one in literals) + ")"
     sides = zip((">=", "<="), literals, strict=True)
     return " AND ".join(f"{name} {sign} {one}" for sign, one in sides if one is not None)
@@ -87,13 +88,13 @@ def _suffix(field: Field) -> str | None:
 
 
 def _literal(field: Field, value: str) -> str | None:
-    """The value, that Spark gave as a text, as a literal of the column's own type; None where none is certain."""
+    """Return a value that Spark wrote as text as a literal of the column's type; None if that is not certain."""
     mark = _suffix(field)
     if mark is None or len(value) > _LONGEST:
         return None
     match field.type:
         case Simple("string"):
-            # What looks like a variable would be put in its place before the statement is read.
+            # Spark would replace what looks like a variable before it parses the statement.
             return text(value) if value.isprintable() and "$" not in value else None
         case Simple(name) if name in _WORDS:
             return f"{mark}'{value}'" if _MOMENT.fullmatch(value) else None

@@ -1,7 +1,7 @@
-"""What is staged and what is stored agree on one schema before a row moves, and nothing is lost by it.
+"""Combine the stored schema and the staged ones to the schema that a landing writes, without losing a value.
 
-New columns are appended, columns the source dropped are kept, a type is only ever exchanged for one that holds every
-value of both. Anything else is refused, unless a person has accepted it: then the column becomes text.
+New columns are appended and columns that the source dropped are kept. A type is only replaced by one that holds all
+values of both. Any other difference is refused, unless a person has accepted it: then the column becomes text.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from hakiri.model.types.widening import wider
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A stored column, or a field within one, that becomes wider; it has no parts itself."""
+    """A stored column that becomes wider, or a field within one. It has no parts itself."""
 
     path: tuple[str, ...]
-    """From the column inwards: `lines`, `element`, `price`."""
+    """The path from the column inwards: `lines`, `element`, `price`."""
     type: Type
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The schema a landing writes, and what has to happen to the table's own for it."""
+    """The schema that a landing writes, and how the table's schema has to change for it."""
 
     schema: Struct
-    """Every stored column in its place, then the new ones."""
+    """The stored columns in their order, then the new ones."""
     widened: tuple[Field, ...] = ()
     """Stored columns that have to become wider first, with their new types."""
     leaves: tuple[Leaf, ...] = ()
-    """The same, as Delta widens them without a rewrite: each part by its own path."""
+    """The same as single parts with their paths, as Delta widens them without a rewrite."""
     changes_table: bool = False
-    """Whether readers will find another schema than before, at any depth."""
+    """Whether the schema that readers see changes, at any depth."""
     texts: frozenset[str] = frozenset()
-    """Columns that are text because their types were accepted, whatever they were staged as."""
+    """Columns that are text because their types were accepted, whatever type they were staged as."""
 
     @property
     def is_widening(self) -> bool:
-        """Whether every stored column that changes does so in a way that Delta calls widening."""
+        """Whether all changes of stored columns are type widening in Delta's sense."""
         return not any(one.name in self.texts for one in self.widened)
 
 
@@ -55,9 +55,9 @@ def reconcile(
     table: str,
     accepted: Mapping[str, str] | None = None,
 ) -> Agreement:
-    """The agreement of a table, or of none yet, with the files of a landing. Raises SchemaIncompatible.
+    """Combine the schema of a table, or None, with those of a landing's files. Raises SchemaIncompatible.
 
-    `accepted` has columns, and for each the types that may come although the table's own does not hold them.
+    `accepted` has the accepted types of columns: they may arrive although the column's own type does not hold them.
     """
     names = _Names(pipeline, table, {name.lower(): kind for name, kind in (accepted or {}).items()})
     incoming = reduce(lambda one, other: _join_structs(one, other, names, ""), staged, Struct(()))
@@ -77,7 +77,7 @@ def reconcile(
 
 
 def _texts(schema: Struct, sources: Sequence[Struct]) -> frozenset[str]:
-    """No type is wider than text by itself, so what has become text was accepted."""
+    """Return the columns that have become text. This only happens by acceptance, since no widening gives text."""
     texts = [one.name for one in schema.fields if one.type == STRING]
     return frozenset(
         name for name in texts for source in sources if (own := source.find(name)) is not None and own.type != STRING
@@ -91,7 +91,7 @@ class _Names:
     accepted: Mapping[str, str]
 
     def accept(self, column: str, stored: Type, incoming: Type) -> Simple | None:
-        """Text, where a person has accepted that the types differ, and text can hold the values of both."""
+        """Return text if a person has accepted the difference and text can hold the values of both; else None."""
         kinds = {shown_type(stored), shown_type(incoming)}
         is_plain = all(isinstance(one, Simple | Decimal) and one != BINARY for one in (stored, incoming))
         return STRING if is_plain and kinds.intersection(accepted_types(self.accepted.get(column.lower()))) else None
@@ -107,7 +107,7 @@ class _Names:
 
 
 def _widened(old: Type, new: Type) -> Type:
-    """The old form with the new types: what stored values become before new fields are added beside them."""
+    """Return the old type with wider parts, but without new fields, which are added after the rewrite."""
     match old, new:
         case Struct(), Struct():
             pairs = zip(old.fields, new.fields, strict=False)

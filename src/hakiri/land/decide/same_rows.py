@@ -1,9 +1,8 @@
-"""Decide when a staged row and a stored row are the same row.
+"""Decide when a staged row and a stored row are the same row. All load modes that look for existing rows use this.
 
-Rows are compared by content. Where both are known to have been read with the same columns, their hashes are compared;
-otherwise the values of the columns that both were read with, as they land, and of records the members that both have.
-So a column or member that comes or goes, a wider type or a new name makes no old row new. Every load mode that looks
-for rows that are there already asks here.
+Rows are compared by content. If both are known to have been read with the same columns, their hashes are compared.
+Otherwise the values of the columns that both were read with are compared, as they land; of records, the members that
+both have. So an added or dropped column or member, a wider type or a new name does not make an old row look new.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from hakiri.model.staged import HASH_COLUMN, INGESTED_COLUMN, PROVENANCE
 from hakiri.model.types import STRING, Array, Field, Map, Struct, Type, within
 
 MOST_SHAPES = 20
-"""How many shapes of a table are remembered; of more, the oldest become one, of the columns they share."""
+"""How many shapes of a table are kept. Older ones are merged into one with the columns that they share."""
 
 PART_COLUMN = "hakiri_part"
-"""The column of staged rows that tells which of a landing's `Given` they were read with."""
+"""The column of staged rows with the index of their entry in `Given`."""
 
 _HASH = Field(HASH_COLUMN, STRING)
 _TO_JSON = (
@@ -33,7 +32,7 @@ _TO_JSON = (
 
 
 ColumnPath = tuple[str, ...]
-"""The name of a column, then those of the members down to one within its record."""
+"""The name of a column, followed by those of members down to one within its record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +41,19 @@ class Shape:
 
     columns: Struct
     since: datetime | None = None
-    """When the first of them was read; None for the table's first rows."""
+    """When the first of these rows was read; None for the table's first rows."""
     is_assumed: bool = False
-    """Whether these are the columns that the table has, because those that its rows were read with are not known."""
+    """Whether these are the table's columns, because those that the rows were read with are not known."""
 
     def is_like(self, other: Struct) -> bool:
-        """Whether rows of both can be compared by their hashes."""
+        """Return whether rows of both can be compared by their hashes."""
         return not self.is_assumed and _content(self.columns) == _content(other)
 
 
 def remembered(known: Iterable[Shape], staged: Iterable[tuple[Struct, datetime | None]]) -> tuple[Shape, ...]:
-    """The shapes of a table, oldest first, once these chunks have landed, each with the instant it was read at.
+    """Return the shapes of a table, oldest first, once these chunks, with the times of their reads, have landed.
 
-    A chunk that does not tell its instant adds nothing. Of the first shape no instant is kept.
+    A chunk without a time adds nothing. The first shape has no time.
     """
     found = [*known, *(Shape(_own(columns), instant) for columns, instant in staged if instant is not None)]
     found.sort(key=lambda one: (one.since is not None, one.since))
@@ -71,7 +70,7 @@ def remembered(known: Iterable[Shape], staged: Iterable[tuple[Struct, datetime |
 
 
 def assumed(columns: Struct) -> Shape:
-    """The shape of a table of which it is not known with which columns its rows were read."""
+    """Return the shape of a table if it is not known which columns its rows were read with."""
     return Shape(_own(columns), is_assumed=True)
 
 
@@ -84,7 +83,7 @@ class Comparison:
     stored: tuple[str, ...]
     """The same over a stored row `t`."""
     part: str
-    """The condition that a stored row `t` is of that part."""
+    """The condition that a stored row `t` belongs to this part."""
 
 
 def comparisons(
@@ -94,10 +93,10 @@ def comparisons(
     shapes: Sequence[Shape],
     renamed: Mapping[str, str],
 ) -> tuple[Comparison, ...]:
-    """How rows staged with these columns are compared with a table of these shapes, the most like ones first.
+    """Return how rows staged with these columns are compared with a table of these shapes, the closest shape first.
 
-    `staged` and `shapes` have their columns by the names they were read under; `schema` and `stored` by those they have
-    now.
+    `staged` and `shapes` have the names under which the columns were read; `schema` and `stored` have the present
+    names.
     """
     shapes = tuple(shapes) or (assumed(stored),)
     if stored.find(INGESTED_COLUMN) is None:
@@ -121,7 +120,7 @@ def comparisons(
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Which of a landing's columns and members its staged rows were read with; rows of one part were read alike."""
+    """The columns and members that a landing's staged rows were read with; one entry per part of the rows."""
 
     parts: tuple[frozenset[ColumnPath], ...]
 
@@ -130,7 +129,7 @@ class Given:
         return len(set(self.parts)) > 1
 
     def condition(self, *path: str) -> str:
-        """The condition that a staged row `s` was read with the column, or with the member of a record."""
+        """Return the condition that a staged row `s` was read with the column, or with the member of a record."""
         wanted = tuple(name.lower() for name in path)
         having = [str(place) for place, paths in enumerate(self.parts) if wanted in paths]
         if len(having) == len(self.parts):
@@ -139,27 +138,27 @@ class Given:
 
 
 def given_by(columns: Struct) -> frozenset[ColumnPath]:
-    """The columns that rows were read with, and the members of records among them, as `Given` has them."""
+    """Return the columns that rows were read with, and the members of their records, as `Given` stores them."""
     return frozenset(_paths(columns))
 
 
 def merged_value(stored: Struct, wanted: Field, given: Given) -> str:
-    """The value of a column once the staged row `s` has taken the place of the stored row `t` with its key.
+    """Return a column's value after the staged row `s` has replaced the stored row `t` with its key.
 
-    The stored value stays where `s` was not read with the column, and within a record where it was not read with a
-    member. Lists and maps are exchanged whole: their elements have no names to know them by.
+    The stored value is kept if `s` was not read with the column; within a record, for each member that `s` was not read
+    with. Lists and maps are replaced whole, because their elements have no names to match them by.
     """
     return _merged(stored, wanted, given, (), of_staged="s", of_stored="t")
 
 
 def is_stored_alike(schema: Struct, stored: Struct, given: Given) -> str:
-    """The condition that a stored row `t` stays as it is if the staged row `s` with its key takes its place."""
+    """Return the condition that replacing the stored row `t` by the staged row `s` would change nothing."""
     compared = (one for one in schema.fields if one.name not in PROVENANCE and given.condition(one.name) != "FALSE")
     return " AND ".join(_alike(stored, one, given) for one in compared) or "TRUE"
 
 
 def is_read_alike(stored: Struct, given: Given, staged: Iterable[Struct]) -> bool:
-    """Whether the hashes of stored and staged rows tell all there is to tell: they have the same columns."""
+    """Return whether stored and staged rows have the same columns, so that their hashes can be compared."""
     return not given.is_mixed and all(Shape(_own(stored)).is_like(one) for one in staged)
 
 
@@ -200,7 +199,7 @@ def _alike(stored: Struct, field: Field, given: Given) -> str:
 def _compared(
     schema: Struct, stored: Struct, shape: Shape, staged: Sequence[Struct], renamed: Mapping[str, str]
 ) -> tuple[Field, ...]:
-    """The columns that rows of the shape and all staged ones have; the hash alone where those are all they have."""
+    """Return the columns that rows of the shape and all staged rows share; only the hash if these are all."""
     if stored.find(HASH_COLUMN) is not None and all(shape.is_like(one) for one in staged):
         return (_HASH,)
     sides = [stored, *(one.renamed(outdated(one.names, renamed)) for one in (shape.columns, *staged))]
@@ -208,7 +207,7 @@ def _compared(
 
 
 def _shared(wanted: Struct, sides: Sequence[Struct]) -> Struct:
-    """The wanted columns that all sides have, and of records the members that all have."""
+    """Return the wanted columns that all sides have; of records, the members that all sides have."""
     found = ((one, [side.find(one.name) for side in sides]) for one in wanted.fields)
     kinds = (
         (one, _shared_type(one.type, [own.type for own in owns if own is not None])) for one, owns in found if all(owns)
@@ -217,7 +216,7 @@ def _shared(wanted: Struct, sides: Sequence[Struct]) -> Struct:
 
 
 def _shared_type(wanted: Type, sides: Sequence[Type]) -> Type | None:
-    """The type with the members that all sides have; None where that is no member."""
+    """Return the type with the members that all sides have; None if there is none."""
     match wanted:
         case Struct():
             inner = _shared(wanted, [one for one in sides if isinstance(one, Struct)])
@@ -233,14 +232,14 @@ def _shared_type(wanted: Type, sides: Sequence[Type]) -> Type | None:
 
 
 def _staged_value(schema: Struct, compared: Field) -> str:
-    """The value of a staged row `s`, with no other members than are compared."""
+    """Return the value of a staged row `s`, reduced to the members that are compared."""
     own = schema.find(compared.name)
     value = column(compared.name, of="s")
     return value if own is None else fitted_value(value, own.type, compared.type)
 
 
 def _parts(shapes: Sequence[Shape]) -> list[str]:
-    """For each shape, the condition that a stored row was read with it."""
+    """Return for each shape the condition that a stored row was read with it."""
     if len(shapes) == 1:
         return ["TRUE"]
     read = column(INGESTED_COLUMN, of="t")
@@ -254,13 +253,13 @@ def _is_in_all(field: Field, shapes: Sequence[Shape]) -> bool:
 
 
 def _comparable(value: str, kind: Type) -> str:
-    """The value in a form that SQL compares and groups by: of maps it does neither."""
+    """Return the value in a form that SQL can compare and group by, which it cannot do with maps."""
     has_map = any(isinstance(one, Map) for one in within(kind))
     return _TO_JSON.format(value=value) if has_map else value
 
 
 def _own(columns: Struct) -> Struct:
-    """The columns without those that every landed row has besides."""
+    """Return the columns without those that Hakiri adds to every row."""
     return Struct(tuple(one for one in columns.fields if one.name not in PROVENANCE))
 
 

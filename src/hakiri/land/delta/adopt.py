@@ -23,7 +23,7 @@ from hakiri.land.recipe import Recipe
 from hakiri.model.staged import StagedFile
 
 INDEXED_LEAVES = 32
-"""How many columns have statistics, counted as Delta does: leaf by leaf, from the left."""
+"""How many columns get statistics. As in Delta, leaves of nested columns are counted, from the left."""
 TEXT_PREFIX = 32
 
 _LAST_ASCII, _LAST_CHARACTER = "\x7f", "\U0010ffff"
@@ -32,13 +32,13 @@ Leaf = tuple[str, ...]
 
 
 def add_actions(recipe: Recipe, folder: Path) -> tuple[AddAction, ...]:
-    """The add action of each file with rows, its statistics taken from its footer. Raises StagedFileUnfit."""
+    """Return an add action for each file with rows, with statistics from its footer. Raises StagedFileUnfit."""
     return tuple(_actions(recipe, folder))
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a file says about one column."""
+    """The statistics of one column in one file."""
 
     nulls: int | None
     low: Any = None
@@ -46,7 +46,7 @@ class Bounds:
 
 
 def delta_statistics(footer: pq.FileMetaData) -> str:
-    """The statistics of an add action, as JSON."""
+    """Return the statistics of an add action, as JSON."""
     found = dict(_columns(footer))
     plain = {
         "numRecords": footer.num_rows,
@@ -73,7 +73,7 @@ def _actions(recipe: Recipe, folder: Path) -> Iterator[AddAction]:
 
 
 def _footer(recipe: Recipe, file: StagedFile, path: Path) -> pq.FileMetaData:
-    """The footer of a file that is still the one that was sealed (G3)."""
+    """Return a file's footer if the file is still the sealed one (G3). Raises StagedFileUnfit."""
     table = recipe.stamp.table.table
     if not path.is_file():
         raise StagedFileUnfit(table=table, path=file.path, problem="missing")
@@ -89,7 +89,7 @@ def _footer(recipe: Recipe, file: StagedFile, path: Path) -> pq.FileMetaData:
 
 
 def _columns(footer: pq.FileMetaData) -> Iterator[tuple[Leaf, Bounds]]:
-    """The bounds of each indexed leaf that is in no list or map."""
+    """Yield the bounds of each leaf that gets statistics and is not within a list or map."""
     leaves = _leaves(footer.schema.to_arrow_schema())
     for index, leaf in zip(range(min(footer.num_columns, INDEXED_LEAVES)), leaves, strict=False):
         if leaf is not None:
@@ -97,7 +97,7 @@ def _columns(footer: pq.FileMetaData) -> Iterator[tuple[Leaf, Bounds]]:
 
 
 def _leaves(schema: pa.Schema) -> Iterator[Leaf | None]:
-    """The path of each leaf in a file's own order; None for those that repeat, which have no bounds per row."""
+    """Yield the path of each leaf in the file's order; None for leaves within lists and maps, which have no bounds."""
     for field in schema:
         yield from _leaves_of(field, ())
 
@@ -120,18 +120,18 @@ def _width(kind: pa.DataType) -> int:
 
 
 def _bounds(footer: pq.FileMetaData, column: int) -> Bounds:
-    """The bounds over all row groups; a group that does not tell leaves the file without."""
+    """Return the bounds over all row groups; none if a group has no statistics."""
     groups = [footer.row_group(index).column(column) for index in range(footer.num_row_groups)]
-    told = [group.statistics for group in groups]
-    if any(one is None or not one.has_null_count for one in told):
+    statistics = [group.statistics for group in groups]
+    if any(one is None or not one.has_null_count for one in statistics):
         return Bounds(None)
-    nulls = sum(one.null_count for one in told)
-    valued = [one for one, group in zip(told, groups, strict=True) if one.null_count < group.num_values]
+    nulls = sum(one.null_count for one in statistics)
+    valued = [one for one, group in zip(statistics, groups, strict=True) if one.null_count < group.num_values]
     if not valued or not all(one.has_min_max for one in valued):
         return Bounds(nulls)
     try:
         return Bounds(nulls, min(one.min for one in valued), max(one.max for one in valued))
-    except (OverflowError, ValueError, TypeError):  # an instant beyond what Python can name
+    except (OverflowError, ValueError, TypeError):  # a time that Python cannot represent
         return Bounds(nulls)
 
 
@@ -158,7 +158,7 @@ def _high(value: Any) -> Any:
         case float():
             return None
         case str() if len(value) > TEXT_PREFIX:
-            # What takes the place of the rest has to sort after it.
+            # The replacement for the rest has to sort after it.
             last = _LAST_ASCII if value[TEXT_PREFIX] < _LAST_ASCII else _LAST_CHARACTER
             return value[:TEXT_PREFIX] + last if value[TEXT_PREFIX] < last else None
         case _:
@@ -171,7 +171,7 @@ def _instant(value: datetime) -> str:
 
 
 def _nested(values: Mapping[Leaf, Any]) -> dict[str, Any]:
-    """The values that are known, as objects within objects."""
+    """Return the known values as nested objects."""
     whole: dict[str, Any] = {}
     for (*above, name), value in values.items():
         if value is not None:
@@ -183,7 +183,7 @@ def _nested(values: Mapping[Leaf, Any]) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    """JSON in which a decimal stays a number, digit by digit."""
+    """Write JSON in which decimals stay numbers with all their digits."""
     match value:
         case dict():
             return "{" + ",".join(f"{json.dumps(name)}:{_json(one)}" for name, one in value.items()) + "}"

@@ -1,4 +1,4 @@
-"""A table is built beside the one whose rows it replaces, is tried there, and leaves nothing behind (docs/adr/0080)."""
+"""Build a table beside the one whose rows it will replace, and remove it afterwards (docs/adr/0080)."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ COUNT = "SELECT COUNT(*) AS found FROM {table}"
 DROP = "DROP TABLE IF EXISTS {table}"
 
 BUILDS = "data/builds"
-"""Below a table's own folder: no declared table lies there, and what is built can become the table's as it is."""
+"""The folder of builds within a table's folder. No declared table is there, and built files can be added in place."""
 MARK = "hakiri.build"
-"""The property that tells a build from a table of somebody else."""
+"""The property that distinguishes a build from other tables."""
 
 Trial = Callable[[Target], None]
-"""What a build has to pass before it takes the table's place; what it raises stops the landing."""
+"""A check that a build has to pass before it replaces the table's rows; an exception stops the landing."""
 
 _NAME = re.compile(r"([0-9]{1,18})-[0-9a-f]{8}")
 _MICROSECONDS = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
 
 
 class Build:
-    """One try at building what a landing brings, by a session of its own."""
+    """One attempt to build the rows of a landing, in a Spark session."""
 
     def __init__(self, session: SparkSession, recipe: Recipe) -> None:
         self._session = session
@@ -55,37 +55,34 @@ class Build:
         self._name = sql_name(self.target)
 
     def make(self) -> None:
-        """The rows that were laid out are a table. Raises BuildTaken.
+        """Create a table with the rows of the view ROWS. Raises BuildTaken.
 
-        A leftover of a try that died is replaced.
+        Replaces what an earlier attempt has left.
         """
         self._require_ours()
         properties = dict(self._recipe.properties) if self._recipe.is_new else {}
         if isinstance(self.target, PathTarget):
             properties["delta.enableDeletionVectors"] = "false"
-            # Statistics of a file are read from its footer, which has none for the older form of a timestamp.
+            # Statistics are read from footers, which have none for the older timestamp format.
             self._session.conf.set(*_MICROSECONDS)
         if needs_mapped_names(self._recipe.agreement.schema):
             properties["delta.columnMapping.mode"] = "name"
         properties[MARK] = f"{self._recipe.stamp.app_id}/{self._recipe.stamp.number}"
-        told = ", ".join(f"{text(name)} = {text(value)}" for name, value in properties.items())
-        self._session.sql(CREATE.format(table=self._name, layout=self._layout(), properties=told)).collect()
+        properties_sql = ", ".join(f"{text(name)} = {text(value)}" for name, value in properties.items())
+        self._session.sql(CREATE.format(table=self._name, layout=self._layout(), properties=properties_sql)).collect()
 
     def audit(self) -> None:
-        """Return when the build holds what was staged (G6). Raises RowsUncounted.
-
-        Whatever else a table has to pass before it may be seen is asked here.
-        """
+        """Require that the build has as many rows as were staged (G6). Raises RowsUncounted."""
         found = self._session.sql(COUNT.format(table=self._name)).collect()[0]["found"]
         if found != self._recipe.rows:
             raise RowsUncounted(table=self._recipe.stamp.table.table, expected=self._recipe.rows, found=found)
 
     def lay_out(self) -> None:
-        """The rows that land are those of the build, as they are now."""
+        """Replace the view ROWS by the rows of the build."""
         self._session.table(self._name).createOrReplaceTempView(ROWS)
 
     def adoptable(self) -> Recipe:
-        """The recipe with the files of the build, as they lie in the table's folder, in the place of those staged."""
+        """Return the recipe with the files of the build instead of the staged ones."""
         folder = getattr(self.target, "path", "")
         inside = f"{BUILDS}/{folder.rpartition('/')[2]}"
         found = pa.table(DeltaTable(folder).get_add_actions(flatten=True)).select(["path", "num_records", "size_bytes"])
@@ -96,7 +93,7 @@ class Build:
         return replace(self._recipe, parts=(Part(self._recipe.agreement.schema, files),))
 
     def remove(self) -> None:
-        """Nothing of the build is there any more; a table of somebody else stays. A repeat changes nothing."""
+        """Remove the build, unless the table belongs to somebody else. A repeat changes nothing."""
         if isinstance(self.target, PathTarget):
             system, folder = files_at(self.target.path)
             _remove(system, folder)
@@ -104,7 +101,7 @@ class Build:
             _drop(self._session, self._name)
 
     def _layout(self) -> str:
-        """The partitioning or clustering of the table, so that a trial meets what it will meet there."""
+        """Return the clause for the table's partitioning or clustering, so that trials see the same layout."""
         if self._recipe.is_new:
             return ""
         detail = self._session.sql(DETAIL.format(table=sql_name(self._recipe.target))).collect()[0]
@@ -118,15 +115,16 @@ class Build:
 
 
 def tidy_named(session: SparkSession, target: Target, number: int) -> None:
-    """Take away what a build has left beside a table of a catalog. A repeat changes nothing."""
+    """Remove what a build has left beside a table of a catalog. A repeat changes nothing."""
     _drop(session, sql_name(_place(target, number)))
 
 
 def tidy_folder(target: PathTarget, number: int, version: int) -> None:
-    """Take away what builds have left in a table's folder, now that it carries the landing. A repeat changes nothing.
+    """Remove what builds left in a table's folder, once it carries the landing. A repeat changes nothing.
 
-    Not before: a try that was taken for dead may still commit what it has built, until its number is there. Of the
-    build whose files are the table's own, only its log goes; the files of earlier ones are the table's history.
+    This must not happen earlier: an attempt that was presumed dead may still commit its build until the landing's
+    number is used. If the build's files are now the table's, only the build's log is removed. Files of earlier builds
+    are part of the table's history.
     """
     system, folder = files_at(target.path)
     commit = f"{folder}/_delta_log/{version:020}.json"
@@ -138,7 +136,7 @@ def tidy_folder(target: PathTarget, number: int, version: int) -> None:
 
 
 def build_number(path: str) -> int | None:
-    """The landing that a file in a table's folder was built for; None for what is no build's."""
+    """Return the number of the landing that a file in a table's folder was built for; None for any other file."""
     name = path.removeprefix(f"{BUILDS}/").partition("/")[0]
     found = _NAME.fullmatch(name)
     return int(found[1]) if found else None
@@ -147,7 +145,7 @@ def build_number(path: str) -> int | None:
 def _place(target: Target, number: int) -> Target:
     match target:
         case PathTarget():
-            # Two tries at one landing never share a folder.
+            # Two attempts at one landing never share a folder.
             return PathTarget(f"{target.path.rstrip('/')}/{BUILDS}/{number}-{uuid4().hex[:8]}")
         case NamedTarget():
             return NamedTarget((*target.parts[:-1], f"{target.parts[-1]}_new"))
@@ -161,13 +159,13 @@ def _drop(session: SparkSession, name: str) -> None:
 
 
 def _is_foreign(session: SparkSession, name: str) -> bool:
-    """Whether a table of this name is there and is no build."""
+    """Return whether a table of this name exists that is not a build."""
     found = properties_of(session, name)
     return found is not None and MARK not in found
 
 
 def _left(system: FileSystem, folder: str, number: int) -> list[str]:
-    """The builds up to this landing that still have a log of their own."""
+    """Return the builds up to this landing that still have a log of their own."""
     selector = FileSelector(f"{folder}/{BUILDS}", allow_not_found=True)
     names = [entry.base_name for entry in system.get_file_info(selector) if entry.type is FileType.Directory]
     return [
@@ -180,7 +178,7 @@ def _left(system: FileSystem, folder: str, number: int) -> list[str]:
 
 
 def _names(system: FileSystem, commit: str, path: str) -> bool:
-    """Whether a commit names a file below the path; one that cannot be read may."""
+    """Return whether a commit names a file below the path; True if the commit cannot be read."""
     try:
         with system.open_input_stream(commit) as stream:
             return path.encode() in stream.read()

@@ -1,4 +1,4 @@
-"""What a table holds now is read from its own log, so nothing it rests on is ever taken for a leftover."""
+"""Read which files a table consists of now, from its own log."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class TableContents:
     """A table at its newest version."""
 
     number: int
-    """The last landing it carries; 0 for none of ours."""
+    """The number of the last landing that it carries; 0 if none."""
     files: frozenset[str]
-    """The addresses of the files its rows are in."""
+    """The addresses of its files."""
     schema: Struct
     partition_by: tuple[str, ...] = ()
 
 
 def read_contents(name: str, path: str, app_id: str) -> TableContents | None:
-    """What the table on this path holds; None where there is no table. Raises TableUnreadable."""
+    """Return the contents of the table on this path; None if there is no table. Raises TableUnreadable."""
     try:
         table = DeltaTable(path)
         schema = from_schema_string(table.schema().to_json())

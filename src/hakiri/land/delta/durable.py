@@ -1,4 +1,4 @@
-"""A landing that the catalog is told of survives a power cut, because the table's own log and files do."""
+"""Flush commits to the disk before the catalog records them, so that they survive a power cut."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from hakiri.model.durable import sync_log
 
 
 def make_durable(target: Target, version: int, *, since: int | None = None) -> None:
-    """Return when the commits after `since` up to the version, and the files they added, are on the disk.
+    """Flush the commits after `since` up to the version, and the files that they added, to the disk.
 
-    Without `since` it is the one commit. Stores other than a folder see to it themselves. A repeat is harmless.
+    Without `since` only that one commit is flushed. Does nothing for object stores. A repeat is harmless.
     """
     folder = folder_of(target)
     first = version if since is None else since + 1

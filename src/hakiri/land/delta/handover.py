@@ -1,4 +1,4 @@
-"""A table changes its pipeline by a commit without rows, so that its own log tells whose it is."""
+"""Hand a table over to another pipeline, by a commit without rows that carries the new pipeline's name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Session = Callable[[], "SparkSession"]
 
 
 def hand_over(project: str, landing: Landing, target: Target, spark: Session) -> int:
-    """Commit the landing, which brings no rows, and return its version. From then on the table is its pipeline's.
+    """Commit the landing, which has no rows, and return its version. From then on the table belongs to its pipeline.
 
     A repeat commits again, so the caller looks first (`last_landing`). Raises TableContended and LandingFailed.
     """
@@ -40,9 +40,9 @@ def hand_over(project: str, landing: Landing, target: Target, spark: Session) ->
 
 
 def all_landings(commits: Iterable[Commit], app_id: str) -> tuple[LandedCommit, ...]:
-    """List the landings under this name, by number, with those it took over from other names.
+    """List the landings under this name by number, with those taken over from other names.
 
-    A landing without chunks is a handover: whatever the table carried before it belongs to its name from then on.
+    A landing without chunks is a handover: all earlier landings of the table belong to its name from then on.
     """
     found = tuple(commits)
     own = landings_of(found, app_id)
@@ -53,7 +53,7 @@ def all_landings(commits: Iterable[Commit], app_id: str) -> tuple[LandedCommit, 
 
 
 def _commit_here(folder: Path, stamp: Stamp) -> int | None:
-    """Commit without a JVM; None where the table has a feature that only Spark can write beside."""
+    """Commit by delta-rs; None if only Spark can write to the table."""
     table = DeltaTable(folder)
     properties = CommitProperties(
         app_transactions=[Transaction(stamp.app_id, stamp.number)],

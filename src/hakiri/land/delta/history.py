@@ -1,4 +1,4 @@
-"""A table's own log tells which landings it holds, so a catalog that was lost can be written again."""
+"""Read from a table's own log which landings it holds, so that a lost catalog can be rebuilt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEEP_ROWS = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY", "
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One version of a table: what it says of itself, and where a RESTORE went back to."""
+    """One version of a table: the landing it carries, if any, and the version that a RESTORE went back to."""
 
     version: int
     mark: Mark | None
@@ -34,21 +34,21 @@ class Commit:
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether the table holds the same rows as before it, wherever they lie."""
+        """Whether the commit leaves all rows as they were, even if it moves them to other files."""
         return self.mark is None and self.operation in KEEP_ROWS
 
 
 @dataclass(frozen=True, slots=True)
 class LandedCommit:
-    """One landing a table has received."""
+    """A landing that a table has received."""
 
     version: int
     mark: Mark
     is_undone: bool
-    """Whether a later RESTORE took its rows away again. Its number stays spent."""
+    """Whether a later RESTORE has removed its rows. The number stays used."""
 
     def landing(self) -> Landing:
-        """The landing as the catalog keeps it."""
+        """Return the landing as the catalog stores it."""
         stamp = self.mark.stamp
         return Landing(
             table=stamp.table,
@@ -61,9 +61,9 @@ class LandedCommit:
 
 
 def read_commits(target: Target, spark: Callable[[], SparkSession]) -> tuple[Commit, ...]:
-    """Every commit that the table's log still tells of, newest first; none where there is no table.
+    """Return all commits in the table's log, newest first; none if there is no table.
 
-    The session is asked for only if the table lies elsewhere than on this disk.
+    The session is opened only if the table is not on this disk.
     """
     folder = folder_of(target)
     if folder is not None:
@@ -73,29 +73,29 @@ def read_commits(target: Target, spark: Callable[[], SparkSession]) -> tuple[Com
 
 
 def read_log(folder: Path, *, limit: int | None = None) -> tuple[Commit, ...]:
-    """The newest commits of a table on this disk, newest first, without a JVM."""
+    """Return the newest commits of a table on this disk, newest first, without a JVM."""
     return commits_of(DeltaTable(folder), limit=limit)
 
 
 def commits_of(table: DeltaTable, *, limit: int | None = None) -> tuple[Commit, ...]:
-    """The newest commits up to the version that is open."""
+    """Return the newest commits up to the opened version."""
     return tuple(_commit(plain, plain.get("operationParameters")) for plain in table.history(limit))
 
 
 def describe_history(spark: SparkSession, target: Target, *, limit: int | None = None) -> tuple[Commit, ...]:
-    """The newest commits of any table Spark can name, newest first."""
+    """Return the newest commits of a table, newest first, by Spark."""
     name = sql_name(target)
     statement = DESCRIBE_HISTORY.format(table=name) if limit is None else RECENT.format(table=name, limit=limit)
-    rows = spark.sql(statement).collect()  # as it is: to select some of its columns would be a job of its own
+    rows = spark.sql(statement).collect()  # all columns: selecting some of them would run another job
     return tuple(_commit(row.asDict(), row["operationParameters"]) for row in rows)
 
 
 def landings_of(commits: Iterable[Commit], app_id: str) -> tuple[LandedCommit, ...]:
-    """The landings under this name, by number; what a RESTORE took back is marked as undone."""
+    """Return the landings under this name by number; those removed by a RESTORE are marked as undone."""
     found, floor = [], None
     for commit in sorted(commits, key=lambda one: one.version, reverse=True):
         is_undone = floor is not None and commit.version > floor
-        # A RESTORE that was itself taken back has no say in what the table holds.
+        # A RESTORE that was itself undone does not count.
         if commit.restored_to is not None and not is_undone:
             floor = commit.restored_to
         if commit.mark is not None and commit.mark.stamp.app_id == app_id:

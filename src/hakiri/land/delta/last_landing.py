@@ -1,4 +1,4 @@
-"""Which pipeline landed last in a table is read from the table's own log, on this disk without any library."""
+"""Find out which pipeline landed last in a table, on this disk without any library."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RECENT_COMMITS = 100
-"""How many commits of a table that Spark reads are looked through for the last one of ours."""
+"""How many commits of a table that Spark reads are searched for the last landing."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastLanding:
-    """The newest commit that a pipeline of ours made."""
+    """The newest commit of a landing."""
 
     version: int
     stamp: Stamp
 
 
 def last_landing(target: Target, spark: Callable[[], SparkSession] | None) -> LastLanding | None:
-    """Find the newest commit that a pipeline of ours made; None where there is none, or no table.
+    """Find the newest commit of a landing; None if there is none, or no table.
 
-    A table that does not lie on this disk takes a session; without one the answer is None.
+    A table that is not on this disk needs a session; without one the result is None.
     """
     folder = folder_of(target)
     marks: Iterable[tuple[int, Mark | None]] = _recent(target, spark) if folder is None else _logged(folder)

@@ -1,4 +1,4 @@
-"""Whether a table on this disk still holds its last landing is seen from its log's own files, without any library."""
+"""Read a table's log on this disk without any library, to detect early that it has lost landed rows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hakiri.land.table_state import ExpectedLanding, require_forward
 from hakiri.land.target import Target, folder_of
 
 _UNKNOWN = -1
-"""Every commit of a restore names its version; one that does not went back who knows how far."""
+"""The version if a RESTORE does not name one, so that it counts as the oldest."""
 
 
 def require_not_moved_back(table: str, target: Target, expected: ExpectedLanding | None) -> None:
-    """Return if the table has not moved back since the landing it should carry. Raises TableMovedBack.
+    """Require that the table has not moved back behind the landing that it should carry. Raises TableMovedBack.
 
-    A glance: a table that lies elsewhere, and one that was made anew under the same version, is for the next landing
-    to judge.
+    This is a quick check. A table that is not on this disk, or was recreated with the same version, is checked by the
+    next landing.
     """
     folder = folder_of(target)
     if folder is None or expected is None:
@@ -35,17 +35,17 @@ def require_not_moved_back(table: str, target: Target, expected: ExpectedLanding
 
 
 def commit_info(commit: Path) -> dict[str, Any]:
-    """What a commit of a table's log says of itself; nothing where the file is gone."""
+    """Return the `commitInfo` of a commit; empty if the file is gone."""
     try:
         lines = commit.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:  # tidied away behind a checkpoint
+    except FileNotFoundError:  # removed after a checkpoint
         return {}
     infos = (action["commitInfo"] for line in lines if "commitInfo" in (action := json.loads(line)))
     return next(infos, {})
 
 
 def restored_to(operation: object, parameters: Mapping[str, Any] | None) -> int | None:
-    """The version that a commit put its table back to; None for a commit of another kind."""
+    """Return the version that a RESTORE went back to; None for other commits."""
     if operation != "RESTORE":
         return None
     version = (parameters or {}).get("version")
@@ -56,5 +56,5 @@ def restored_to(operation: object, parameters: Mapping[str, Any] | None) -> int 
 
 
 def _restored_to(commit: Path) -> int | None:
-    told = commit_info(commit)
-    return restored_to(told.get("operation"), told.get("operationParameters"))
+    info = commit_info(commit)
+    return restored_to(info.get("operation"), info.get("operationParameters"))

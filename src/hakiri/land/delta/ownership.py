@@ -1,4 +1,4 @@
-"""What a project makes beside its tables carries its name, so that nothing of somebody else is replaced."""
+"""Mark views and tables with the project that made them, so that those of others are never replaced."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 VIEW = "hakiri.view"
-"""The property of a view. Its value is the project."""
+"""The property of a view that Hakiri made; its value is the project."""
 REFRESHED = "hakiri.refreshed"
-"""The property of a table that a hook keeps for a view. Its value is the project."""
+"""The property of a table that a hook keeps for a view; its value is the project."""
 
 PROPERTIES = "SHOW TBLPROPERTIES {table}"
 
 
 def ownership_clause(mark: str, project: str) -> str:
-    """The clause that gives the mark to what is made."""
+    """Return the SQL clause that sets the mark."""
     return f"TBLPROPERTIES ({text(mark)} = {text(project)})"
 
 
 def properties_at(session: SparkSession, target: Target) -> Mapping[str, str] | None:
-    """The properties of what stands there; None where nothing does."""
+    """Return the properties of the table at the target; None if there is none."""
     if not isinstance(target, PathTarget):
         return properties_of(session, sql_name(target))
     try:
@@ -38,7 +38,7 @@ def properties_at(session: SparkSession, target: Target) -> Mapping[str, str] | 
 
 
 def properties_of(session: SparkSession, name: str) -> Mapping[str, str] | None:
-    """The properties of the table or view that SQL calls so; None where there is none."""
+    """Return the properties of the table or view with this SQL name; None if there is none."""
     if not session.catalog.tableExists(name):
         return None
     return {row["key"]: row["value"] for row in session.sql(PROPERTIES.format(table=name)).collect()}

@@ -1,4 +1,4 @@
-"""A table on this disk is read and committed to without a JVM, each commit from the very version that was looked at."""
+"""Read and write a table on this disk by delta-rs, each commit based on the version that was inspected."""
 
 from __future__ import annotations
 
@@ -37,29 +37,27 @@ class RustTable:
         self._handle: DeltaTable | None = None
 
     def look(self, app_id: str, since: int) -> DeltaState | None:
-        """The table as it is now, or None. What is committed next is committed from this version."""
+        """Return the state of the table, or None. The next commit is based on this version."""
         with self._translated():
             self._handle = self._open()
             return None if self._handle is None else _standing(self._handle, app_id, since)
 
     def commits(self, *, since: int) -> tuple[Commit, ...]:
-        """What was committed after this version, newest first."""
+        """Return the commits after this version, newest first."""
         with self._translated():
             handle = self._open()
             count = 0 if handle is None else handle.version() - since
             return commits_of(handle, limit=count) if handle is not None and count > 0 else ()
 
     def adopt(self, recipe: Recipe, actions: Sequence[AddAction], tally: Tally) -> bool:
-        """Add the files to the version that was looked at, or let them take the place of all others.
+        """Add the files, or replace all others by them; return False if the inspected version is not the newest.
 
-        False when that version is no longer the newest.
-
-        A repeat is known by its number, as long as the table is looked at first (G4).
+        A repeat is recognized by its number if the table is inspected first (G4).
         """
         properties = CommitProperties(
             app_transactions=[Transaction(recipe.stamp.app_id, recipe.stamp.number)],
             custom_metadata={"userMetadata": to_text(recipe.stamp, tally)},
-            # Without retries: a retry would add the files to a version nobody has looked at.
+            # Without retries: a retry would add the files to a version that was not inspected.
             max_commit_retries=0,
         )
         try:
@@ -129,7 +127,7 @@ def _standing(handle: DeltaTable, app_id: str, since: int) -> DeltaState:
 
 
 def features_of(handle: DeltaTable) -> frozenset[str]:
-    """What a writer of the table has to know of."""
+    """Return the table features that a writer has to support."""
     return frozenset(handle.protocol().writer_features or ()) | _implied(handle.metadata().configuration)
 
 
@@ -154,7 +152,7 @@ def _schema(handle: DeltaTable) -> Struct:
 
 
 def _implied(properties: Mapping[str, str]) -> frozenset[str]:
-    """Features of tables whose protocol is too old to list them."""
+    """Return the features of a table whose protocol is too old to list them."""
     known = {
         "delta.enableChangeDataFeed": "changeDataFeed",
         "delta.columnMapping.mode": "columnMapping",

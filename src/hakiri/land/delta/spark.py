@@ -1,4 +1,4 @@
-"""Spark carries out a recipe through SQL and DataFrames alone, so every kind of session runs the same code."""
+"""Carry out a recipe by Spark, using SQL and DataFrames only, so that every kind of session runs the same code."""
 
 from __future__ import annotations
 
@@ -62,25 +62,25 @@ PLACES = (
     Field(FILE_COLUMN, STRING),
     Field(ROW_COLUMN, LONG),
 )
-"""What tells where a staged row lies."""
+"""The columns with the place of a staged row."""
 
 NOTHING = "SELECT {columns} FROM hakiri_rows WHERE FALSE"
 
 EVOLVING = {"mergeSchema": "true"}
-"""The landing's schema is decided beforehand; a write may bring the table to it, and does nothing else."""
+"""Lets a write add the columns of the landing's schema, which was decided beforehand."""
 
 FILE_BYTES = 128 * 1024 * 1024
-"""About how much staged data goes into one file of the table."""
+"""About how many bytes of staged data go into one file of the table."""
 
 FEW_COMMITS = 20
-"""How many commits a look at the log begins with: most often the last landing is one of them."""
+"""How many commits are read first; most often the last landing is among them."""
 
 LOOK_BACK = 1_000
-"""How many commits are looked through for the last landing, where other writers have made most of them."""
+"""How many commits are read if the last landing is not among the first few, because of other writers."""
 
 
 class SparkTable:
-    """A Delta table, by a session of Spark."""
+    """A Delta table, read and written by a Spark session."""
 
     def __init__(self, spark: SparkSession, target: Target, landing: Landing) -> None:
         with translated(landing):
@@ -91,14 +91,14 @@ class SparkTable:
         self._reach = self._place = EVERYWHERE
 
     def look(self, app_id: str, since: int) -> DeltaState | None:
-        """The table as it is now, or None where there is none."""
+        """Return the state of the table, or None if there is no table."""
         with translated(self._landing):
             detail = self._detail()
             if detail is None:
                 return None
             schema = json.loads(self._session.table(self._name).schema.json())
             commits = self._look_back(lambda few: _tells_number(few, app_id, since))
-        if not commits:  # dropped since
+        if not commits:  # dropped meanwhile
             return None
         return DeltaState(
             version=commits[0].version,
@@ -118,16 +118,13 @@ class SparkTable:
         )
 
     def commits(self, *, since: int) -> tuple[Commit, ...]:
-        """List what was committed after this version, newest first; nothing where there is no table."""
+        """List the commits after this version, newest first; none if there is no table."""
         with translated(self._landing):
             found = self._look_back(lambda few: few[-1].version <= since + 1)
         return tuple(commit for commit in found if commit.version > since)
 
     def _look_back(self, is_enough: Callable[[tuple[Commit, ...]], bool]) -> tuple[Commit, ...]:
-        """List the newest commits: a few, or up to LOOK_BACK of them where the few are not enough.
-
-        Nothing where there is no table.
-        """
+        """List the newest commits: a few, or up to LOOK_BACK if these are not enough; none if there is no table."""
         for limit in (FEW_COMMITS, LOOK_BACK):
             try:
                 commits = describe_history(self._session, self._target, limit=limit)
@@ -140,15 +137,15 @@ class SparkTable:
         return commits
 
     def count(self, version: int) -> int:
-        """How many rows the table held at this version."""
+        """Return how many rows the table had at this version."""
         with translated(self._landing):
             counted = self._session.sql(COUNT_VERSION.format(table=self._name, version=version)).collect()
             return int(counted[0]["found"])
 
     def stage(self, recipe: Recipe) -> Laid:
-        """Lay the staged rows and those that land out as views, and count the latter.
+        """Create views of the staged rows and of those that land, and count the latter.
 
-        Nothing of the table is touched. Raises NullKeys or RowsUncounted.
+        Does not touch the table. Raises NullKeys or RowsUncounted.
         """
         with translated(self._landing):
             staged = self._read(recipe)
@@ -163,20 +160,19 @@ class SparkTable:
             unmarked = watermark.unmarked if watermark else "FALSE"
             counted = self._session.sql(COUNT_LANDING.format(unmarked=unmarked)).collect()[0]
             if recipe.steps.leaves_out and counted["found"] == recipe.rows and self._takes_stamps:
-                staged.createOrReplaceTempView(ROWS)  # the table need not be asked twice which of them land
+                staged.createOrReplaceTempView(ROWS)  # all of them land, so the table need not be read again
             return Laid(counted["found"], late, counted["unmarked"])
 
     def write(self, recipe: Recipe, tally: Tally) -> int:
-        """Commit the rows that were laid out, in one commit that carries the landing (G4).
+        """Write the rows of the view ROWS in one commit that carries the landing (G4).
 
-        How many commits of ours lie behind it: one where the table has to be told again what it is clustered by.
-
-        A repeat of the number is skipped by Delta. Raises TableContended or LandingFailed.
+        Returns how many commits of ours follow it: one if the table's clustering has to be set again. Delta skips a
+        repeat of the number. Raises TableContended or LandingFailed.
         """
         with translated(self._landing):
             self._prepare(recipe)
             if recipe.agreement.widened and not (recipe.is_new or recipe.steps.builds):
-                self._lay_out(recipe)  # the views that look at the table know it by its narrower types
+                self._lay_out(recipe)  # the views were created with the table's narrower types
             self._bundle(recipe)
             if recipe.is_new:
                 self._create(recipe, tally)
@@ -192,7 +188,7 @@ class SparkTable:
             return 0
 
     def _add(self, recipe: Recipe, tally: Tally) -> None:
-        """Append the rows. Where they are none, that is a commit as well, which a MERGE of none may not be."""
+        """Append the rows. Without rows this still makes a commit, which a MERGE might not."""
         columns = listed(recipe.agreement.schema.names)
         rows = self._session.sql(NOTHING.format(columns=columns)) if recipe.steps.merge else self._session.table(ROWS)
         rows.writeTo(self._name).options(**EVOLVING, **stamping(recipe.stamp, tally)).append()
@@ -205,7 +201,7 @@ class SparkTable:
         return self._recluster(clusters)
 
     def _replace(self, recipe: Recipe, tally: Tally) -> int:
-        """Write what a MERGE would come to in the place of the part that it would look at."""
+        """Write the result of a MERGE by replacing the part of the table that it would read."""
         rows = self._session.sql(recipe.steps.instead.replace(REACH, self._reach))
         if self._place == EVERYWHERE:
             return self._exchange(rows, recipe, tally)
@@ -218,9 +214,9 @@ class SparkTable:
         return takes_stamps(self._session)
 
     def shape(self, recipe: Recipe) -> None:
-        """Make the table without rows, or give it the names and the layout it lacks. A repeat finds it done.
+        """Create the table without rows, or give it the names and layout it lacks. A repeat changes nothing.
 
-        Each is a commit of its own, before the landing's. Raises TableContended or LandingFailed.
+        Each step is a commit of its own, before the landing's. Raises TableContended or LandingFailed.
         """
         with translated(self._landing):
             if recipe.is_new:
@@ -232,7 +228,7 @@ class SparkTable:
                 self._arrange(recipe.layout)
 
     def _make(self, recipe: Recipe) -> None:
-        """An empty table. A folder is given the rest by the next look, because CREATE TABLE takes no folder in use."""
+        """Create an empty table; in a folder, without comments and properties, which need a CREATE TABLE."""
         layout, comments = recipe.layout, dict(recipe.layout.comments)
         columns = ", ".join(
             f"{quote(one.name)} {sql_type(one.type)}{_commented(comments.get(one.name, ''))}"
@@ -268,7 +264,7 @@ class SparkTable:
             self._recluster(layout.cluster_by or ())
 
     def _recluster(self, columns: Sequence[str]) -> int:
-        """Cluster the table by these columns, as it was before its rows were exchanged; how many commits that took."""
+        """Cluster the table by these columns again, after its rows were replaced; return how many commits that made."""
         if not columns:
             return 0
         self._session.sql(CLUSTER.format(table=self._name, columns=listed(columns))).collect()
@@ -278,7 +274,7 @@ class SparkTable:
         return tuple(self._session.sql(DETAIL.format(table=self._name)).collect()[0]["clusteringColumns"])
 
     def _rename(self, recipe: Recipe) -> None:
-        """Give stored columns their new names, and change nothing else."""
+        """Rename stored columns, and change nothing else."""
         if not recipe.renames_in_place:
             self._rewrite({}, recipe.renames)
             return
@@ -288,16 +284,16 @@ class SparkTable:
             self._session.sql(statement).collect()
 
     def build(self, recipe: Recipe) -> Build:
-        """A build of the rows that were laid out; nothing of it is made yet."""
+        """Return a build of the rows in ROWS; it is not created yet."""
         return Build(self._session, recipe)
 
     def tidy(self) -> None:
-        """Take away what a build of the landing has left. A repeat changes nothing."""
+        """Remove what a build of the landing has left. A repeat changes nothing."""
         with translated(self._landing):
             tidy_named(self._session, self._target, self._landing.number)
 
     def _detail(self) -> Row | None:
-        """Ask what Delta knows of the table as a whole; None where there is no table."""
+        """Return the row of DESCRIBE DETAIL; None if there is no table."""
         try:
             return self._session.sql(DETAIL.format(table=self._name)).collect()[0]
         except Exception as error:
@@ -306,7 +302,7 @@ class SparkTable:
             raise
 
     def _is_missing(self, error: Exception) -> bool:
-        """Tell whether a statement failed because there is no table; a catalog is asked, whatever its words are."""
+        """Return whether a statement failed because the table does not exist; a catalog is asked."""
         if isinstance(self._target, PathTarget):
             return is_missing_table(error)
         return not self._session.catalog.tableExists(self._name)
@@ -324,7 +320,7 @@ class SparkTable:
 
     def _read_part(self, recipe: Recipe, place: int, part: Part) -> DataFrame:
         paths = [f"{recipe.root.rstrip('/')}/{_unglobbed(file.path)}" for file in part.files if file.rows]
-        # Folders of a staged file are no partitions, whatever they are called.
+        # Do not read folder names as partitions.
         reader = self._session.read.schema(sql_columns(part.schema)).option("recursiveFileLookup", "true")
         frame = reader.parquet(*paths)
         if part.schema == recipe.staged and not recipe.tells_places:
@@ -338,10 +334,7 @@ class SparkTable:
             self._session.sql(select.replace(REACH, self._reach)).createOrReplaceTempView(name)
 
     def _count(self, recipe: Recipe) -> int:
-        """How many of the staged rows are late. From then on it is known which part of the table they can concern.
-
-        Raises RowsUncounted or NullKeys.
-        """
+        """Count the late staged rows, and set the reach. Raises RowsUncounted or NullKeys."""
         bounds = recipe.steps.bounds
         late = recipe.steps.watermark.late if recipe.steps.watermark else "FALSE"
         is_null = " OR ".join(f"{column(name)} IS NULL" for name in recipe.steps.required) or "FALSE"
@@ -358,7 +351,7 @@ class SparkTable:
         return int(counted["late"])
 
     def _prepare(self, recipe: Recipe) -> None:
-        """Give the table what this schema needs. Each is a commit of its own that a repeat finds done."""
+        """Change the table's properties and types for this schema. Each step is a commit that a repeat finds done."""
         if recipe.is_new:
             return
         if recipe.properties:
@@ -373,7 +366,7 @@ class SparkTable:
 
     def _create(self, recipe: Recipe, tally: Tally) -> None:
         if isinstance(self._target, PathTarget):
-            # Staged files lie in the table's own folder, and CREATE TABLE refuses a folder that is not empty.
+            # CREATE TABLE needs an empty folder, and the staged files are in it.
             writer = self._session.table(ROWS).write.format("delta").mode("append")
             writer.options(**dict(recipe.properties), **stamping(recipe.stamp, tally)).save(self._target.path)
         elif self._takes_stamps:
@@ -387,10 +380,7 @@ class SparkTable:
             self._add(recipe, tally)
 
     def _rewrite(self, wide: Mapping[str, str], renames: Mapping[str, str]) -> None:
-        """Store the rows that are there in the wider types and under the new names, in one commit.
-
-        Readers see the same rows throughout.
-        """
+        """Rewrite the stored rows with the wider types and the new names, in one commit. Readers see the same rows."""
         stored = self._session.table(self._name)
         values = [f"CAST({quote(name)} AS {wide[name]})" if name in wide else quote(name) for name in stored.columns]
         names = [quote(renames.get(name, name)) for name in stored.columns]
@@ -412,13 +402,13 @@ class SparkTable:
             writer.saveAsTable(self._name)
 
     def _bundle(self, recipe: Recipe) -> None:
-        """Many small chunks never make many small files."""
+        """Write few files, however many small chunks there are."""
         files = max(1, ceil(recipe.bytes / FILE_BYTES))
         self._session.table(ROWS).coalesce(files).createOrReplaceTempView(ROWS)
 
 
 def translated(landing: Landing) -> AbstractContextManager[None]:
-    """Whatever Spark raises, as one of ours."""
+    """Translate exceptions of Spark to errors of this landing."""
     table, number = landing.table.table, landing.number
     return translating(
         lambda: TableContended(table=table, number=number),
@@ -428,7 +418,7 @@ def translated(landing: Landing) -> AbstractContextManager[None]:
 
 
 def _placed(place: int) -> tuple[str, ...]:
-    """PLACES of the rows of a part, as Spark tells them while it reads a file."""
+    """Return PLACES for the rows of a part, as Spark provides them while reading a file."""
     return (
         f"{place} AS {PART_COLUMN}",
         f"_metadata.file_name AS {FILE_COLUMN}",
@@ -445,16 +435,16 @@ def _listed(properties: Iterable[tuple[str, str]]) -> str:
 
 
 def _tells_number(commits: tuple[Commit, ...], app_id: str, since: int) -> bool:
-    """Whether the commits name the last landing, and every RESTORE behind the version where that matters.
+    """Return whether the commits include the last landing, and reach back to `since` if that is given.
 
-    Numbers only grow, because Delta skips a lower one: the newest that is found is the highest.
+    Numbers only grow, because Delta skips a lower one, so the newest one found is the highest.
     """
     is_named = any(one.mark is not None and one.mark.stamp.app_id == app_id for one in commits)
     return is_named and (since < 0 or commits[-1].version <= since + 1)
 
 
 def _last_number(commits: tuple[Commit, ...], app_id: str) -> int | None:
-    """The highest number in the log. One that does not reach back to the first version cannot say there is none."""
+    """Return the highest number in the log; None if it has none and does not reach back to the first version."""
     found = [one.mark.stamp.number for one in commits if one.mark is not None and one.mark.stamp.app_id == app_id]
     if found:
         return max(found)

@@ -1,4 +1,4 @@
-"""What Spark means by a failure is read from its text, because a conflict may come as any class."""
+"""Classify failures of Spark by their text, because a conflict may have any class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hakiri.model.errors import NotWritable, SessionLost
 from hakiri.model.session import first_line, has_ended
 
 _WAITED = "Exception thrown in awaitResult"
-"""Says that something else went wrong, which comes last."""
+"""Spark's message if it waited for something that failed; the cause comes last."""
 _NO_TABLE = (
     *("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND"),
     "TABLE_OR_VIEW_NOT_FOUND",  # of a catalog
@@ -23,9 +23,9 @@ _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHAN
 def translating(
     conflict: Callable[[], HakiriError], failure: Callable[[str], HakiriError], *, table: str
 ) -> Iterator[None]:
-    """Whatever Spark raises, as one of these: another writer was faster, or what it says in one short line.
+    """Translate exceptions of Spark: a conflict with another writer, or any other failure with one short line.
 
-    A session that is lost and a disk that is full are told as what they are.
+    Raises SessionLost for a lost session and NotWritable for a full disk.
     """
     try:
         yield
@@ -46,5 +46,5 @@ def translating(
 
 
 def is_missing_table(error: Exception) -> bool:
-    """Whether Spark says that there is no such table."""
+    """Return whether Spark reports that the table does not exist."""
     return any(mark in str(error) for mark in _NO_TABLE)

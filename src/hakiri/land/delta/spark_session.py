@@ -1,4 +1,4 @@
-"""Two landings of one process never see each other's settings: each has a session of its own."""
+"""Give each landing a Spark session of its own, so that landings of one process do not share settings."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "false",
-    # What was checked is what runs: `${...}` is text like any other.
+    # Run statements as they were checked: `${...}` is plain text.
     "spark.sql.variable.substitute": "false",
-    # Literals and names of ours are written as the parser reads them by itself.
+    # Our literals and names are written for the parser's defaults.
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
-    # Files hold days of the proleptic calendar, which is what every writer but an old Spark means.
+    # Dates in files are in the proleptic calendar, which all writers except old Sparks use.
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.sources.partitionOverwriteMode": "STATIC",
 }
-"""But for `${...}`, these are the defaults of Spark 4; a compute that lets nobody set them has them."""
+"""Except for `substitute`, these are the defaults of Spark 4, so computes that refuse settings have them anyway."""
 _REFUSED = "CONFIG_NOT_AVAILABLE"
-"""What serverless compute of Databricks says of most settings."""
+"""The error class of serverless compute of Databricks for most settings."""
 _OF_ONE_SESSION = "spark.databricks.delta.lastCommitVersionInSession"
 
 
 def isolated_session(spark: SparkSession) -> SparkSession:
-    """A new session with the settings of this one and ours; its views and settings are its own.
+    """Return a new session with this one's settings and SETTINGS; its views and settings are its own.
 
-    Over Connect a session is cloned at the server; an embedded one, a Databricks cluster's, and one of a client that
-    clones none, is new and is given the same settings. Raises SessionFailed where the server gives no second one.
+    Over Connect the session is cloned at the server, if the client can do that. Any other session is new and gets the
+    same settings. Raises SessionFailed if the server allows no second session.
     """
     if hasattr(spark, "cloneSession"):
         session: SparkSession = spark.cloneSession()
@@ -55,7 +55,7 @@ def isolated_session(spark: SparkSession) -> SparkSession:
 
 
 def takes(session: SparkSession, key: str, value: str) -> bool:
-    """Whether the session has this setting now; not where its compute lets nobody set it."""
+    """Try to set this; return False if the compute does not allow it."""
     try:
         session.conf.set(key, value)
     except Exception as refused:
@@ -66,7 +66,7 @@ def takes(session: SparkSession, key: str, value: str) -> bool:
 
 
 def takes_stamps(session: SparkSession) -> bool:
-    """Whether a statement of this session can carry a stamp. A write of rows always can, by its own options."""
+    """Return whether SQL statements of this session can carry a stamp, as writes of DataFrames always can."""
     if not takes(session, METADATA, ""):
         return False
     session.conf.unset(METADATA)
@@ -75,7 +75,7 @@ def takes_stamps(session: SparkSession) -> bool:
 
 @contextmanager
 def stamped(session: SparkSession, stamp: Stamp, tally: Tally) -> Iterator[None]:
-    """Inside, every commit of this session is the landing (G4)."""
+    """Mark every commit of this session as the landing (G4)."""
     session.conf.set(APP_ID, stamp.app_id)
     session.conf.set(VERSION, str(stamp.number))
     session.conf.set(METADATA, to_text(stamp, tally))
@@ -87,14 +87,14 @@ def stamped(session: SparkSession, stamp: Stamp, tally: Tally) -> Iterator[None]
 
 
 def stamping(stamp: Stamp, tally: Tally) -> dict[str, str]:
-    """The options of a write whose commit is the landing (G4)."""
+    """Return the options of a DataFrame write whose commit is the landing (G4)."""
     return {"txnAppId": stamp.app_id, "txnVersion": str(stamp.number), "userMetadata": to_text(stamp, tally)}
 
 
 def _beside(spark: SparkSession) -> SparkSession:
-    """Another session at the same server, for clients of Spark Connect before 4.1: databricks-connect is one.
+    """Return another session at the same server, for clients before Spark 4.1, such as databricks-connect.
 
-    Made of the class, not by its builder: that would put it in the place of the one that every thread finds.
+    Uses the class instead of the builder, which would replace the session that other threads use.
     """
     ours: Any = spark
     other = type(ours)(connection=ours.client._builder)  # noqa: SLF001 nothing public tells the way to the server

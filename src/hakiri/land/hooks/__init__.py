@@ -1,1 +1,1 @@
-"""A hook runs beside a landing, within its limits, and says what came of it."""
+"""Run hooks beside a landing: SQL, functions, webhooks and view refreshes."""

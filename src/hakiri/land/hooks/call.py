@@ -1,4 +1,4 @@
-"""Whatever kind a hook is, it is called here, and what goes wrong is the hook's own error."""
+"""Call a hook of any kind; a failure becomes the hook's own error."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ if TYPE_CHECKING:
 
 
 class Hooks(Protocol):
-    """What calls hooks."""
+    """Calls hooks."""
 
     def perform(self, hook: Hook, call: HookCall, target: Target, *, earlier: Sequence[Hook] = ()) -> None:
-        """Return when the hook has done what it is for. A repeat does it again, under the same key.
+        """Call the hook and wait for it to finish. A repeat calls it again, with the same key.
 
-        What SET statements among the earlier hooks of its list say holds for it. Raises HookError, and
-        UnresolvedReference.
+        SET statements among the earlier hooks of its list apply to it. Raises HookError and UnresolvedReference.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AllHooks:
-    """Every kind of hook, each by its own means; the session is asked for only by those that need one."""
+    """Calls every kind of hook. The session is opened only for hooks that need one."""
 
     spark: Callable[[], SparkSession]
     views: Callable[[], Views]

@@ -1,4 +1,4 @@
-"""A view of a workspace is refreshed by one of its SQL warehouses, which is asked and then waited for."""
+"""Refresh a materialized view of a workspace with one of its SQL warehouses, and wait for the result."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class WorkspaceViews:
         schema: tuple[str, ...] = (),
         patience: timedelta = timedelta(hours=1),
     ) -> None:
-        """`targets` are the views of the project, by name; any other is looked for as the hook writes it.
+        """`targets` are the project's views by name; any other name is used as the hook writes it.
 
-        A name without a dot is one of `schema`, the one that tables land in.
+        A name without a dot is looked for in `schema`, where tables land.
         """
         self._schema = schema
         self._targets = {name.casefold(): one for name, one in (targets or {}).items()}

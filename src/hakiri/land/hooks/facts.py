@@ -1,4 +1,4 @@
-"""What a hook is told, and what is said of it when it fails, are made of the same few facts."""
+"""Convert hook calls to plain data and back, and make the errors of a failed call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Kind = TypeVar("_Kind", bound=HookError)
 
 
 def facts_of(call: HookCall) -> dict[str, Any]:
-    """The call as plain data."""
+    """Return the call as plain data."""
     return {
         "project": call.project,
         "pipeline": call.table.pipeline,
@@ -27,7 +27,7 @@ def facts_of(call: HookCall) -> dict[str, Any]:
 
 
 def call_of(facts: dict[str, Any]) -> HookCall:
-    """What `facts_of` was given."""
+    """Return the call that `facts_of` converted."""
     return HookCall(
         project=facts["project"],
         table=TableKey(facts["pipeline"], facts["table"]),
@@ -40,7 +40,7 @@ def call_of(facts: dict[str, Any]) -> HookCall:
 
 
 def failed(kind: type[_Kind], call: HookCall, reason: str, **facts: Any) -> _Kind:
-    """The error of this call."""
+    """Return an error of this call."""
     key = call.table
     return kind(
         pipeline=key.pipeline,
@@ -54,6 +54,6 @@ def failed(kind: type[_Kind], call: HookCall, reason: str, **facts: Any) -> _Kin
 
 
 def words_of(failure: Exception) -> str:
-    """What the system says of a failure, in one line."""
+    """Return the system's description of a failure, in one line."""
     said = (failure.strerror if isinstance(failure, OSError) else None) or str(failure)
     return " ".join(said.split())[:300] or "the connection broke"

@@ -1,4 +1,4 @@
-"""A registered function is called in a process of its own, so that it can be stopped."""
+"""Call a registered function in a process of its own, so that it can be stopped."""
 
 from __future__ import annotations
 
@@ -18,19 +18,24 @@ _MAX_REASON = 300
 
 
 def call_function(hook: FunctionHook, call: HookCall) -> None:
-    """Return when the function has, in a process of its own that ends with it.
+    """Run the function in a new process, and wait for it. The process ends with the function.
 
-    Its module is imported there, too: an import may take as long as a call. A repeat calls it again, with the same key
-    in its call. Raises HookRefused, HookFailed, or HookTimedOut when it was killed.
+    The module is imported in that process as well, because an import may take as long as a call. A repeat calls the
+    function again, with the same key. Raises HookRefused, HookFailed, or HookTimedOut if the process was killed.
     """
-    told = json.dumps({"function": hook.function, "args": hook.args, "call": facts_of(call)}).encode()
-    command = [sys.executable, "-P", "-m", "hakiri.land.hooks.function_process"]  # nothing of the working folder
-    # A session of its own, so that what the function has started ends with it.
+    request = json.dumps({"function": hook.function, "args": hook.args, "call": facts_of(call)}).encode()
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "hakiri.land.hooks.function_process",
+    ]  # without the working folder
+    # In a session of its own, so that processes that the function starts end with it.
     child = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
     )
     try:
-        _, said = child.communicate(told, timeout=hook.timeout.total_seconds())
+        _, said = child.communicate(request, timeout=hook.timeout.total_seconds())
     except subprocess.TimeoutExpired:
         seconds = hook.timeout.total_seconds()
         raise failed(HookTimedOut, call, f"`{hook.function}` took longer than {seconds:g} s") from None

@@ -1,4 +1,4 @@
-"""One https request goes to one address that was judged before, ends in time, and believes nobody but the host."""
+"""Send an HTTPS request to an address that was checked before, within a time limit."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LEAST_SECONDS = 0.001
 
 
 class TooLate(Exception):
-    """The exchange took longer than it was given."""
+    """The exchange took longer than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the other side said, as far as anybody reads it."""
+    """The part of the response that is used."""
 
     status: int
     retry_after: str
@@ -31,17 +31,17 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Poster:
-    """A way to send one request. Tests hand in another resolver, another policy, and the authority they trust."""
+    """Sends one request. Tests pass another resolver, policy and certificate authority."""
 
     resolver: Resolver = resolve
     policy: Policy = is_public
     trust: Callable[[], ssl.SSLContext] = ssl.create_default_context
 
     def post(self, address: Address, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Reply:
-        """The status of the answer; its body is not read, and a redirect is an answer like any other.
+        """Send a POST and return the status. The body of the response is not read, and redirects are not followed.
 
         Raises NotAllowed for a host that may not be called, TooLate, ssl.SSLCertVerificationError, and OSError or
-        http.client.HTTPException for whatever else went wrong on the way.
+        http.client.HTTPException for other failures.
         """
         deadline = monotonic() + seconds
         places = self._places(address, deadline)
@@ -52,7 +52,7 @@ class Poster:
             return _exchange(secured, address, body, headers)
 
     def _places(self, address: Address, deadline: float) -> tuple[str, ...]:
-        """The judged addresses of the host. A resolver cannot be stopped, so it is left behind when it is late."""
+        """Return the checked addresses of the host. A slow resolver cannot be stopped, so its thread is abandoned."""
         found: list[tuple[str, ...] | BaseException] = []
 
         def ask() -> None:
@@ -73,7 +73,7 @@ class Poster:
 
 
 def _connected(places: tuple[str, ...], port: int, deadline: float) -> socket.socket:
-    """A connection to the first of the addresses that takes one."""
+    """Connect to the first address that accepts a connection."""
     failure: OSError | None = None
     for place in places:
         try:
@@ -90,13 +90,13 @@ def _connected(places: tuple[str, ...], port: int, deadline: float) -> socket.so
 
 @contextmanager
 def _ending(connected: socket.socket, deadline: float) -> Iterator[None]:
-    """What is done with the connection ends in time; a timeout of the socket would begin anew with every byte."""
+    """Limit the total time of what is done with the connection; a socket's timeout restarts with every byte."""
     is_cut = Event()
 
     def cut() -> None:
         is_cut.set()
         with suppress(OSError):
-            # Not the method of a TLS socket, which forgets its TLS under the reader's hands.
+            # Not the method of the TLS socket, which would drop TLS while it is being read.
             socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
     watch = Timer(_left(deadline), cut)
@@ -111,12 +111,12 @@ def _ending(connected: socket.socket, deadline: float) -> Iterator[None]:
     finally:
         watch.cancel()
     if is_cut.is_set():
-        raise TooLate  # an answer that was cut may read like a whole one
+        raise TooLate  # a truncated answer may look complete
 
 
 def _exchange(secured: ssl.SSLSocket, address: Address, body: bytes, headers: Mapping[str, str]) -> Reply:
     connection = http.client.HTTPSConnection(address.host, address.port, context=secured.context)
-    connection.sock, connection.auto_open = secured, 0  # no name is looked up again, no proxy is asked
+    connection.sock, connection.auto_open = secured, 0  # no second lookup, no proxy
     connection.request("POST", address.path, body=body, headers=dict(headers))
     response = connection.getresponse()
     return Reply(response.status, response.headers.get("Retry-After", ""))

@@ -1,4 +1,4 @@
-"""Functions that packages register are found by name, and their arguments are judged before any is called."""
+"""Find functions that packages register, and check a hook's arguments before a call."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _PLAIN: dict[Any, tuple[type, ...]] = {str: (str,), bool: (bool,), int: (int,), 
 
 
 class Unusable(Exception):
-    """A registered function that cannot be called. Its text is one line."""
+    """A registered function cannot be called. The text is one line."""
 
 
 def functions() -> Functions:
-    """What is registered here, by name. Nothing is imported before a hook's arguments are looked at."""
+    """Return the registered functions by name. They are imported only when a hook's arguments are checked."""
     return {name: partial(problems, name) for name in installed_entry_points(GROUP)}
 
 
-def unjudged() -> Functions:
-    """The same names, and whatever arguments a hook has. Nothing is imported."""
+def function_names() -> Functions:
+    """Return the names of the registered functions, accepting any arguments. Nothing is imported."""
     return {name: lambda _: () for name in installed_entry_points(GROUP)}
 
 
 def problems(name: str, args: Mapping[str, Any]) -> tuple[str, ...]:
-    """Everything wrong with the arguments for the function, each in one line."""
+    """Return all problems with the arguments for the function, each in one line."""
     try:
         return tuple(signature.problems(_declared(name, load(name)), args))
     except Unusable as unusable:
@@ -41,7 +41,7 @@ def problems(name: str, args: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def load(name: str) -> Callable[..., object]:
-    """The function of this name. Raises Unusable."""
+    """Return the function of this name. Raises Unusable."""
     found = installed_entry_points(GROUP).get(name, ())
     if len(found) != 1:
         where = "it is not installed here" if not found else "two packages offer it"
@@ -56,7 +56,7 @@ def load(name: str) -> Callable[..., object]:
 
 
 def _declared(name: str, function: Callable[..., object]) -> dict[str, Parameter]:
-    """The arguments beside the call itself, which comes first. Raises Unusable."""
+    """Return the arguments after the first one, which is the call. Raises Unusable."""
     try:
         _call, *declared = inspect.signature(function).parameters.values()
         hints = get_type_hints(function)

@@ -1,4 +1,4 @@
-"""Arguments are judged by what a function declares, whichever language it declares it in."""
+"""Check a hook's arguments against the parameters that a function declares."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument that a function takes."""
+    """A parameter of a function."""
 
     kind: str
-    """Its type, as the function writes it."""
+    """Its type, as the function declares it."""
     takes: tuple[type, ...]
-    """What may be given for it; exactly these, so that true is no number."""
+    """The Python types that it accepts; exactly these, so that `true` is not a number."""
     is_optional: bool
 
 
 def problems(declared: Mapping[str, Parameter], args: Mapping[str, Any]) -> Iterator[str]:
-    """Everything wrong with the arguments, each in one line and without their values."""
+    """Return all problems with the arguments, each in one line and without values."""
     yield from (f"it takes no argument `{name}`" for name in args if name not in declared)
     for name, parameter in declared.items():
         if name not in args:

@@ -1,4 +1,4 @@
-"""Hook SQL runs in sessions of its own, on the table that lands, and on no other."""
+"""Run a hook's SQL in a session of its own, on the landing table only."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def run_sql(hook: SqlHook, call: HookCall, session: SparkSession, target: Target) -> None:
-    """Run the statement on the table. Before a first landing there is nothing to tend, and nothing is done.
+    """Run the statement on the table. Does nothing before the first landing.
 
-    A repeat runs it again. Raises HookRefused, HookUnanswered when other writers were in the way, HookFailed.
+    A repeat runs it again. Raises HookRefused, HookUnanswered after a conflict with other writers, or HookFailed.
     """
     statement = read_statement(hook.statement)
     for problem, _advice in statement_problems(hook.statement, (call.name,)):
@@ -37,14 +37,14 @@ def run_sql(hook: SqlHook, call: HookCall, session: SparkSession, target: Target
 
 
 def settings(hooks: Sequence[Hook]) -> Iterator[SqlHook]:
-    """The SET statements among the hooks."""
+    """Yield the SET statements among the hooks."""
     for hook in hooks:
         if isinstance(hook, SqlHook) and read_statement(hook.statement).verb == "SET":
             yield hook
 
 
 def translated(call: HookCall) -> AbstractContextManager[None]:
-    """Whatever Spark raises, as the error of this call."""
+    """Translate exceptions of Spark to errors of this call."""
     return translating(
         lambda: failed(HookUnanswered, call, "other writers of the table were faster"),
         lambda reason: failed(HookFailed, call, reason),

@@ -1,4 +1,4 @@
-"""A function of Unity Catalog is called by Spark with literals of the types that the catalog has for it."""
+"""Call a function of Unity Catalog by Spark, with literals of the declared types."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ _INPUT = re.compile(r"(?:Input:)?\s+(?P<name>\w+)\s+(?P<type>[A-Z]+)[^ ]*(?P<res
 
 
 def call_unity(hook: FunctionHook, call: HookCall, session: SparkSession) -> None:
-    """Return when the function has. A repeat calls it again.
+    """Call the function and wait for it. A repeat calls it again.
 
-    Raises HookRefused for arguments that are not its own, HookFailed, HookTimedOut when Spark was told to stop it.
+    Raises HookRefused for arguments that the function does not declare, HookFailed, or HookTimedOut after Spark was
+    asked to stop it.
     """
     function = sql_name(NamedTarget(tuple(hook.function.split("."))))
     with translated(call):
@@ -69,7 +70,7 @@ def _within(session: SparkSession, statement: str, hook: FunctionHook, call: Hoo
 
 
 def _stop(session: SparkSession, tag: str, running: Future[None]) -> None:
-    """Interrupt the statement until it has ended: while it is still being planned there is no job to interrupt."""
+    """Interrupt the statement repeatedly until it ends: while it is being planned, there is no job to interrupt."""
     for _ in range(_STOPS):
         session.interruptTag(tag)
         if wait([running], timeout=1).done:
@@ -77,7 +78,7 @@ def _stop(session: SparkSession, tag: str, running: Future[None]) -> None:
 
 
 def _declared(described: list[str]) -> dict[str, Parameter]:
-    """The arguments, out of what Spark prints of the function."""
+    """Parse the parameters from Spark's description of the function."""
     found: dict[str, Parameter] = {}
     is_input = False
     for line in described:

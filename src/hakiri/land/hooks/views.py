@@ -1,4 +1,4 @@
-"""A view of the project is brought up to date in one commit: readers see the old rows or the new ones."""
+"""Refresh a materialized view of the project in one commit: readers see the old rows or the new ones."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ CREATE = "CREATE TABLE {table} USING delta {marked} AS {query}"
 
 
 class Views(Protocol):
-    """Materialized views, wherever they are."""
+    """Refreshes materialized views."""
 
     def refresh(self, view: str, call: HookCall) -> None:
-        """Return when the view shows what its tables hold. A repeat refreshes it again.
+        """Refresh the view and wait for it. A repeat refreshes it again.
 
-        Raises HookRefused for a view that is none, HookUnanswered or HookFailed.
+        Raises HookRefused if there is no such view, HookUnanswered or HookFailed.
         """
         ...
 
 
 class ProjectViews:
-    """Views in the project's `views/`: each is a Delta table of its name, beside those it reads."""
+    """Views in the project's `views/`, each stored as a Delta table of its name beside the tables it reads."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class ProjectViews:
         target: Callable[[str], Target],
         spark: Callable[[], SparkSession],
     ) -> None:
-        """`tables` are the landed names of the project's tables, and `target` is where a name leads."""
+        """`tables` are the landed names of the project's tables, and `target` returns the place of a name."""
         self._views = {view.name: view for view in views}
         self._stored = {name: sql_name(target(name)) for name in tables}
         self._target = target
@@ -54,13 +54,13 @@ class ProjectViews:
             raise failed(HookRefused, call, f"the project has no view `{view}`")
         with translated(call):
             session = isolated_session(self._spark())
-            # In brackets, whatever Spark may see in the text can only be a query.
+            # In brackets, Spark can parse the text only as a query.
             query = f"SELECT * FROM (\n{expanded(known, self._views, self._stored)}\n)"  # noqa: S608 checked
             _keep(session, query, self._target(known.name), call)
 
 
 def _keep(session: SparkSession, query: str, target: Target, call: HookCall) -> None:
-    """The query's rows are the table's. Raises HookRefused where the table is somebody else's."""
+    """Replace the table's rows by those of the query. Raises HookRefused if the table belongs to somebody else."""
     found = properties_at(session, target)
     if found is None:
         clause = ownership_clause(REFRESHED, call.project)

@@ -1,4 +1,4 @@
-"""A webhook says what has landed, signed, under a key by which a repeat is known for one."""
+"""Send a signed webhook about a landing, with a key by which the receiver recognizes repeats."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from hakiri.spec.reference import Reference, resolve
 
 SIGNATURE, TIMESTAMP, KEY = "X-Hakiri-Signature", "X-Hakiri-Timestamp", "Idempotency-Key"
 MAX_WAIT_SECONDS = 300.0
-"""The longest that another side can make us wait."""
+"""The longest wait that a receiver can ask for."""
 
 _TOO_MANY, _FIRST_OURS, _FIRST_THEIRS = 429, 400, 500
 _DONE = range(200, 300)
 
 
 class Webhooks:
-    """Requests to hosts that the project allows."""
+    """Sends requests to hosts that the project allows."""
 
     def __init__(
         self, rules: tuple[HostRule, ...], look_up: Callable[[Reference], str], clock: Clock, poster: Poster
@@ -40,10 +40,10 @@ class Webhooks:
         self._poster = poster
 
     def send(self, hook: WebhookHook, call: HookCall) -> None:
-        """Tell the other side of the landing; return when it has said that it heard.
+        """Send the request and wait for a response with success.
 
-        A repeat is sent again under the same key. Raises UnresolvedReference, HookRefused, HookFailed (an answer that
-        will not change) or HookUnanswered (one that may).
+        A repeat is sent again with the same key. Raises UnresolvedReference, HookRefused, HookFailed for a permanent
+        failure, or HookUnanswered for one that may pass.
         """
         address = self._address(hook, call)
         body = json.dumps({"event": _event(call), **facts_of(call)}, separators=(",", ":")).encode()
@@ -88,7 +88,7 @@ class Webhooks:
         return failed(HookFailed, call, f"{said}, and it is not followed elsewhere" if is_elsewhere else said)
 
     def _wait(self, asked: str) -> float | None:
-        """How long the other side asks us to wait: so many seconds, or until a date."""
+        """Return the wait that the receiver asks for, given in seconds or as a date."""
         try:
             until = None if asked.isdecimal() else parsedate_to_datetime(asked)
             seconds = float(asked) if until is None else (until - self._clock.now()).total_seconds()
@@ -98,7 +98,7 @@ class Webhooks:
 
 
 def signed(body: bytes, secret: str, timestamp: int) -> dict[str, str]:
-    """The headers by which whoever knows the secret knows that the body is ours, and how old it is."""
+    """Return the headers that prove the sender and the time to a receiver who knows the secret."""
     digest = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, sha256).hexdigest()
     return {TIMESTAMP: str(timestamp), SIGNATURE: f"sha256={digest}"}
 

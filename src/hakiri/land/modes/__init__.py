@@ -1,4 +1,4 @@
-"""The load modes by name. There is one file per mode; each decides, none touches a table."""
+"""Load modes by name, one file each. They decide how to land, and touch no table."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ MODES: Mapping[LoadMode, LandMode] = {
 
 
 def mode_of(request: LandRequest) -> LandMode:
-    """Return the mode that carries the request out; changes are always mirrored, also where they replace all rows."""
+    """Return the mode of the request; changes are always mirrored, even if they replace all rows."""
     return MODES[request.mode if request.mirror is None else LoadMode.CDC_MIRROR]

@@ -1,8 +1,8 @@
-"""Append adds the staged rows that are not there yet, and changes none that are.
+"""Append: add the staged rows that the table does not have yet, and change no others.
 
-A read is closed at the bottom, so it meets rows of the read before. Those are known by their content (`land.sameness`):
-of so many equal rows staged, as many are left out as the table has. With a key and a cursor, equal rows are one version
-of one row, and land once; a row whose key lacks a part is no version of any other.
+A read includes its lower bound, so it returns rows of the read before again. These are recognized by content
+(`land.decide.same_rows`): of equal staged rows, as many are left out as the table has. With a key and a cursor, equal
+rows are one version of one row and land once; a row without a full key is a version of no other row.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WHERE hakiri_copy > COALESCE(hakiri_copies, 0)
 
 
 class AppendMode(LandMode):
-    """Adds every row, or of a read that meets the one before it, those that are not there yet."""
+    """Adds every row; if reads overlap, only those that are not in the table yet."""
 
     lands: ClassVar[str] = "every row; for an incremental read, those that are not there yet"
 
@@ -60,20 +60,20 @@ class AppendMode(LandMode):
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Which staged rows the table may hold already."""
+    """Which staged rows the table may already have."""
 
     comparisons: tuple[Comparison, ...] = ()
-    """How they are found; none where the table is new."""
+    """How they are found; empty for a new table."""
     key: tuple[str, ...] = ()
     cursor: str | None = None
     floor: KeyValue | None = None
-    """The least cursor value staged; no row below it can be meant."""
+    """The lowest staged cursor value; stored rows below it cannot match."""
     staged: str = STAGED
-    """What is staged and may land at all."""
+    """The staged rows that may land."""
 
 
 def overlap_of(situation: Situation, cursor: str | None) -> Overlap:
-    """Find out which staged rows the table may hold already, read in the order of this cursor."""
+    """Return which staged rows the table may already have, given the cursor of the read."""
     request, stored = situation.request, situation.stored
     if stored is None:
         return Overlap(key=request.key, cursor=cursor)
@@ -83,9 +83,9 @@ def overlap_of(situation: Situation, cursor: str | None) -> Overlap:
 
 
 def append(table: str, schema: Struct, overlap: Overlap | None) -> Steps:
-    """Insert every row, or those that the overlap leaves over."""
+    """Insert all rows, or those outside the overlap."""
     if overlap is None:
-        return Steps(rows=EVERY_ROW, takes_every_row=True, may_rest=True)
+        return Steps(rows=EVERY_ROW, takes_every_row=True, may_skip_commit=True)
     rows = ALL_OF.format(staged=overlap.staged)
     if overlap.key and overlap.cursor:
         keyless = " OR ".join(f"{column(name)} IS NULL" for name in overlap.key)
@@ -94,7 +94,7 @@ def append(table: str, schema: Struct, overlap: Overlap | None) -> Steps:
         )
     for comparison in overlap.comparisons:
         rows = _new_copies(table, schema, overlap, comparison, rows)
-    return Steps(rows=rows, takes_every_row=rows == EVERY_ROW, may_rest=True)
+    return Steps(rows=rows, takes_every_row=rows == EVERY_ROW, may_skip_commit=True)
 
 
 def _new_copies(table: str, schema: Struct, overlap: Overlap, comparison: Comparison, rows: str) -> str:
@@ -115,7 +115,7 @@ def _new_copies(table: str, schema: Struct, overlap: Overlap, comparison: Compar
 
 
 def _reach(schema: Struct, overlap: Overlap) -> str:
-    """The part of the table that can hold a staged row; files below it are not opened."""
+    """Return the condition for stored rows that can match a staged row, so that files below it are not opened."""
     field = schema.find(overlap.cursor) if overlap.cursor else None
     if field is None or overlap.floor is None:
         return "TRUE"
@@ -124,7 +124,7 @@ def _reach(schema: Struct, overlap: Overlap) -> str:
 
 
 def _floor(chunks: tuple[StagedChunk, ...]) -> KeyValue | None:
-    """The least cursor value of all chunks with rows; None when one of them does not know its own."""
+    """Return the lowest cursor value of all chunks with rows; None if one of them has none."""
     lows = [chunk.cursor_low for chunk in chunks if chunk.files]
     known: list[KeyValue] = [low for low in lows if low is not None]
     if len(known) < len(lows) or len({type(low) for low in known}) != 1:

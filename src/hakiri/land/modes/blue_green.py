@@ -1,6 +1,6 @@
-"""Blue-green exchanges all rows for those of a table that was built beside it and has passed every trial (G9).
+"""Blue-green: replace all rows by those of a table that was built separately and passed every trial (G9).
 
-The table itself stays: its history, its grants and its properties are those of a table that was never renamed.
+The table is not renamed, so it keeps its history, grants and properties.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hakiri.land.recipe import Steps
 
 
 class BlueGreenMode(LandMode):
-    """Exchanges the rows as truncate does, out of a build."""
+    """Replaces all rows as truncate does, from a build."""
 
     lands: ClassVar[str] = "exactly the staged rows: built as a separate table, checked, and exchanged in one commit"
     when_nothing_is_new: ClassVar[str] = "as truncate"

@@ -1,16 +1,16 @@
-"""A mirror holds what its source held, whatever order, however often and in whatever batches the changes arrive.
+"""Mirror: make the table equal to its source, whatever the order and batches in which changes arrive.
 
-The newest version of a key has the greatest sequence, then the greater content hash. A version has ended when a delete
-of its key, or a truncate, has a greater sequence; with the same sequence the row stays. Deletes are remembered as
-tombstones, which are written first, so a version that arrives after its own end is known to have ended. What a landing
-does follows from three sets that only grow, the versions, the tombstones and the truncates, and so its order cannot
-matter. Without a history, only the newest version of a key can matter to anything that comes later.
+The newest version of a key has the greatest sequence, then the greater content hash. A version has ended if a delete of
+its key, or a truncate, has a greater sequence; with the same sequence the row stays. Deletes are stored as tombstones,
+which are written first, so a version that arrives after its own end is recognized. The result depends only on three
+sets that only grow (versions, tombstones and truncates), so the order of landings does not matter. Without a history,
+only the newest version of a key is needed later.
 
-A landing looks at the keys it touches: its own, and where a truncate came, those of the rows that it ends.
+A landing reads the keys that it touches: its own and, after a truncate, those of the rows that it ends.
 
-A version may lack values that its row has (`UNAVAILABLE_COLUMN`). Such a column keeps the value of the newest version
-before it that brought one, unless the key ended in between, and NULL where none is known. `KEPT_COLUMN` has the
-sequence of that version, so a value that arrives late takes the place of an older one that was kept meanwhile.
+A version may lack values that its row has (`UNAVAILABLE_COLUMN`). Such a column keeps the value of the newest earlier
+version that has one, unless the key ended in between; it is NULL if none is known. `KEPT_COLUMN` has the sequence of
+that version, so a value that arrives late can replace an older kept one.
 """
 
 from __future__ import annotations
@@ -91,17 +91,17 @@ NEWEST_KNOWN = """
 MAX({known_at}) OVER (PARTITION BY {key} ORDER BY {sequence}) AS hakiri_at_{number},
 MAX_BY({value}, {known_at}) OVER (PARTITION BY {key} ORDER BY {sequence}) AS hakiri_value_{number},
 """
-"""Of one column: the newest version up to each that brought a value of it, and that value."""
+"""For one column: the newest version up to each that has a value of it, and that value."""
 
 FILLED = """
 SELECT *, {filled}
 FROM (SELECT *, ARRAY_MAX(FILTER(CONCAT(hakiri_ends, hakiri_cuts), one -> one <= {sequence})) AS hakiri_begun
       FROM ({versions}))
 """
-"""The versions, with what they keep of the columns that they did not bring."""
+"""The versions, with the values they keep in columns that they lack."""
 
 REFILLED = "SELECT *, {is_refilled} AS hakiri_is_refilled FROM ({filled})"
-"""The same, with whether a stored version keeps other values than before."""
+"""The same, with whether a stored version now keeps other values."""
 
 UNFILLED = "SELECT *, FALSE AS hakiri_is_refilled FROM ({versions})"
 
@@ -127,7 +127,7 @@ EVERYTHING = "SELECT * FROM hakiri_judged"
 LANDED = """
 SELECT COUNT_IF(hakiri_is_new) + COUNT_IF(hakiri_is_ended) + COUNT(DISTINCT hakiri_cut) AS landed FROM hakiri_judged
 """
-"""The staged changes that change the table; those that others have overtaken, or that it has already, do not."""
+"""Counts the staged changes that change the table, without those that are overtaken or already in it."""
 
 MERGE = """
 MERGE WITH SCHEMA EVOLUTION INTO {table} AS t USING hakiri_rows AS s ON {match} AND {reach}
@@ -156,7 +156,7 @@ NOT hakiri_is_stored AS hakiri_is_new, CASE WHEN hakiri_next <= hakiri_end THEN 
 
 
 class CdcMirrorMode(LandMode):
-    """Makes the table what its source was after the staged changes, and remembers the deletes among them."""
+    """Makes the table what its source was after the staged changes, and stores the deletes among them."""
 
     lands: ClassVar[str] = "the rows that result from the changes ([mirrors](#mirrors))"
 
@@ -189,7 +189,7 @@ def cdc_mirror(
     is_exchange: bool,
     partition_by: tuple[str, ...] = (),
 ) -> Steps:
-    """Write what the touched keys come to, and take away what has ended; an exchange begins from nothing."""
+    """Write the current rows of the touched keys and remove those that ended; an exchange ignores stored rows."""
     parts = _Parts(table, schema, None if is_exchange else stored, mirror)
     kept = KEPT.format(columns=listed(schema.names))
     is_whole = parts.stored is None
@@ -202,13 +202,13 @@ def cdc_mirror(
         bounds=parts.bounds(partition_by),
         required=(*mirror.sequence, OP_COLUMN),
         takes_every_row=False,
-        may_rest=not is_exchange,
+        may_skip_commit=not is_exchange,
         exchanges=is_exchange,
     )
 
 
 def tombstones(table: str, schema: Struct, stored: Struct | None, mirror: Mirror, *, is_exchange: bool) -> Steps:
-    """Add the deletes and truncates that are not known yet, each once; an exchange forgets the others."""
+    """Add the deletes and truncates that are not stored yet, each once; an exchange removes all others."""
     fact = (*mirror.key, *mirror.sequence, OP_COLUMN)
     rows = TOMBSTONES.format(
         columns=listed(schema.names), fact=listed(fact), chunk=column(CHUNK_COLUMN), op=column(OP_COLUMN)
@@ -219,20 +219,20 @@ def tombstones(table: str, schema: Struct, stored: Struct | None, mirror: Mirror
         rows=rows,
         required=(*mirror.sequence, OP_COLUMN),
         takes_every_row=False,
-        may_rest=not is_exchange,
+        may_skip_commit=not is_exchange,
         exchanges=is_exchange,
     )
 
 
 def of_staged(schema: Struct) -> Struct:
-    """The columns of staged changes: those of the table, and what a change does and lacks."""
-    told: dict[str, Type] = {OP_COLUMN: STRING, UNAVAILABLE_COLUMN: Array(STRING)}
-    added = (Field(name, kind) for name, kind in told.items() if schema.find(name) is None)
+    """Return the columns of staged changes: the table's, the operation, and the list of missing values."""
+    kinds: dict[str, Type] = {OP_COLUMN: STRING, UNAVAILABLE_COLUMN: Array(STRING)}
+    added = (Field(name, kind) for name, kind in kinds.items() if schema.find(name) is None)
     return Struct((*schema.fields, *added))
 
 
 def with_mirrored(staged: Struct, mirror: Mirror) -> Struct:
-    """The columns of a mirror's table: those of the rows, and what tells of their ends."""
+    """Return the columns of a mirror's table: those of its rows, and those that record when they end."""
     rows = tuple(field for field in staged.fields if field.name not in CHANGE)
     found = [staged.find(name) for name in mirror.sequence]
     parts = tuple(one for one in found if one is not None)
@@ -247,19 +247,19 @@ def with_mirrored(staged: Struct, mirror: Mirror) -> Struct:
 
 
 def of_tombstones(staged: Struct, mirror: Mirror) -> Struct:
-    """The columns of a table of tombstones: which key ended when, and who told so."""
+    """Return the columns of a table of tombstones: the key, when it ended, and where that came from."""
     wanted = (*mirror.key, *mirror.sequence, OP_COLUMN, RUN_COLUMN, CHUNK_COLUMN, INGESTED_COLUMN)
     return Struct(tuple(field for name in wanted if (field := staged.find(name)) is not None))
 
 
 def _mirror_of(request: LandRequest) -> Mirror:
     if request.mirror is None:
-        raise AssertionError("a mirror is told what it is a mirror of")
+        raise AssertionError("a mirror needs the settings of its feed")
     return request.mirror
 
 
 def _strange(stored: Struct, mirror: Mirror, *, is_exchange: bool) -> tuple[str, ...]:
-    """The columns by which the table is another kind of mirror, or none; one that is exchanged may lack some."""
+    """Return the columns that show another kind of mirror; a table that is exchanged may lack some."""
     wanted = {*mirror.sequence}
     wanted |= {DELETED_COLUMN} if mirror.is_soft else set(HISTORY) if mirror.has_history else set()
     superfluous = (name for name in MIRRORED if name not in wanted and stored.find(name) is not None)
@@ -272,7 +272,7 @@ class _Parts:
     table: str
     schema: Struct
     stored: Struct | None
-    """None where the table's rows do not count, because there are none, or all of them give way."""
+    """None if stored rows do not count, because there are none or all are replaced."""
     mirror: Mirror
 
     def touched(self) -> str:
@@ -301,10 +301,10 @@ class _Parts:
             ),
         )
         versions = self._filled(versions) if self._lacking else UNFILLED.format(versions=versions)
-        told, verdict = self._told()
-        told |= self._kept_values()
+        added, verdict = self._added()
+        added |= self._kept_values()
         columns = ", ".join(
-            f"{told[name]} AS {column(name)}" if name in told else column(name) for name in self.schema.names
+            f"{added[name]} AS {column(name)}" if name in added else column(name) for name in self.schema.names
         )
         new_cuts = NEW_CUTS.format(sequence=self._sequence, op=column(OP_COLUMN))
         return JUDGED.format(
@@ -335,7 +335,7 @@ class _Parts:
         return instead(self.table, self.schema, self.stored, match=self._match, writes=writes)
 
     def bounds(self, partition_by: tuple[str, ...]) -> tuple[Bound, ...]:
-        """A truncate reaches every row, and so beyond the staged keys."""
+        """Return the key columns that limit the reach; none with a truncate, which reaches every row."""
         if self.stored is None or self.mirror.brings is Op.CLEAR:
             return ()
         return bounds(self.mirror.key, self.schema, self.stored, partition_by)
@@ -346,7 +346,7 @@ class _Parts:
 
     @property
     def _apart(self) -> tuple[str, ...]:
-        """What tells the table's rows apart."""
+        """The columns that identify a row of the table."""
         return (*self.mirror.key, *self.mirror.sequence) if self.mirror.has_history else self.mirror.key
 
     @property
@@ -358,7 +358,7 @@ class _Parts:
         return _sequence([self._field(name) for name in self.mirror.sequence])
 
     def _known(self) -> str:
-        """Every change of the touched keys that is brought, remembered or stored, ranked within its kind."""
+        """Select all staged, remembered and stored changes of the touched keys, ranked within their kind."""
         newest = [f"{column(name)} DESC" for name in (*self.mirror.sequence, HASH_COLUMN)]
         return KNOWN.format(
             sequence=self._sequence,
@@ -373,7 +373,7 @@ class _Parts:
 
     @property
     def _lacking(self) -> tuple[str, ...]:
-        """The columns of which some version, stored or staged, did not bring a value."""
+        """The columns that some version, stored or staged, lacks a value of."""
         kept = self.schema.find(KEPT_COLUMN)
         named = kept.type.names if kept is not None and isinstance(kept.type, Struct) else ()
         return tuple(name for name in named if self.schema.find(name) is not None)
@@ -382,7 +382,7 @@ class _Parts:
         return f"{column(KEPT_COLUMN)}.{column(name)}"
 
     def _brought(self) -> str:
-        """The columns of a staged change, each of those that it lacks marked as kept from an unknown version."""
+        """Select the columns of a staged change; columns that it lacks are marked as kept from an unknown version."""
         if not self._lacking:
             return listed(self.schema.names)
         marks: dict[str, list[str]] = {}
@@ -396,7 +396,7 @@ class _Parts:
         return _record([(name, null_of(self._field(name).type)) for name in self.mirror.sequence])
 
     def _marked(self, marks: Mapping[str, str], other: str = "") -> str:
-        """The record of what a version keeps; `other` is the record that has the rest."""
+        """Build the record of kept columns; `other` is the record with the remaining members."""
         kept = self._field(KEPT_COLUMN).type
         fields = kept.fields if isinstance(kept, Struct) else ()
         rest = {one.name: f"{other}.{column(one.name)}" if other else null_of(one.type) for one in fields}
@@ -428,7 +428,7 @@ class _Parts:
         )
 
     def _keeps(self, number: int) -> str:
-        """What a version keeps of a column that it did not bring: of which version, and whether that one counts."""
+        """Select which version the value of a missing column comes from, if that version still counts."""
         name, at = self._lacking[number], f"hakiri_at_{number}.at"
         parts = self.mirror.sequence
         members = [(part, at if len(parts) == 1 else f"{at}.{column(part)}") for part in parts]
@@ -437,7 +437,7 @@ class _Parts:
         return f"IF({self._kept(name)} IS NULL, NULL, {kept}) AS hakiri_kept_{number}"
 
     def _kept_values(self) -> dict[str, str]:
-        """The columns of a version, with the values that it keeps."""
+        """Return expressions for the columns of a version, with kept values."""
         if not self._lacking:
             return {}
         first = column(self.mirror.sequence[0])
@@ -469,8 +469,8 @@ class _Parts:
             reach=REACH,
         )
 
-    def _told(self) -> tuple[dict[str, str], str]:
-        """The columns that a mirror gives its rows, and what becomes of a row."""
+    def _added(self) -> tuple[dict[str, str], str]:
+        """Return the columns that a mirror adds to its rows, and the expression that decides what happens to a row."""
         if self.mirror.has_history:
             until = "LEAST(hakiri_next, hakiri_end)"
             given = {VALID_FROM_COLUMN: self._sequence, VALID_TO_COLUMN: until, CURRENT_COLUMN: f"{until} IS NULL"}
@@ -487,7 +487,7 @@ class _Parts:
 
 
 def _as(field: Field) -> str:
-    """A stored column in the type of the landing, which may be wider."""
+    """Select a stored column in the landing's type, which may be wider."""
     return f"{_cast(field)} AS {column(field.name)}"
 
 
@@ -496,7 +496,7 @@ def _cast(field: Field) -> str:
 
 
 def _sequence(parts: Sequence[str] | Sequence[Field]) -> str:
-    """The sequence of a row as one value that can be compared."""
+    """Return the sequence of a row as one comparable value."""
     named = [(one, column(one)) if isinstance(one, str) else (one.name, _cast(one)) for one in parts]
     if len(named) == 1:
         return named[0][1]
@@ -508,7 +508,7 @@ def _record(members: Sequence[tuple[str, str]]) -> str:
 
 
 def _lacks(name: str) -> str:
-    """Whether a staged change does not bring a column."""
+    """Return the condition that a staged change lacks a column."""
     return f"COALESCE(ARRAY_CONTAINS({column(UNAVAILABLE_COLUMN)}, {text(name)}), FALSE)"
 
 

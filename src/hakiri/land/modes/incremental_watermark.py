@@ -1,8 +1,8 @@
-"""Incremental by watermark adds what lies above the greatest value that the table holds, and what ties with it.
+"""Incremental by watermark: add the rows above the greatest value in the table, and those equal to it.
 
-The table itself is asked, in the statement that writes: whoever takes its newest rows away has them loaded again. Of
-the rows that tie with that value, those that are there are left out, as append does it. A row below it is late, and
-does not land. A row without a value lands unless it is there already.
+The statement that writes reads that value from the table itself, so rows that were deleted from the top are loaded
+again. Rows equal to it are deduplicated as by append. A row below it is late and does not land. A row without a value
+lands unless it is already in the table.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class WatermarkMode(LandMode):
 def incremental_watermark(
     table: str, schema: Struct, stored: Struct | None, *, watermark: Field, overlap: Overlap
 ) -> Steps:
-    """Insert the rows that are not late and not there yet; all of them where the table holds no value."""
+    """Insert the rows that are neither late nor already there; all rows if the table has no value."""
     there = stored.find(watermark.name) if stored else None
     late = "FALSE"
     if there is not None:
@@ -55,15 +55,15 @@ def incremental_watermark(
         late = LATE.format(mark=mark(column(watermark.name), watermark.type), greatest=greatest)
     on_time = STAGED if there is None else ON_TIME.format(late=late)
     steps = append(table, schema, replace(overlap, staged=on_time) if there else None)
-    told = Watermark(watermark.name, late=late, unmarked=unmarked(column(watermark.name), watermark.type))
-    return replace(steps, watermark=told)
+    no_value = unmarked(column(watermark.name), watermark.type)
+    return replace(steps, watermark=Watermark(watermark.name, late=late, unmarked=no_value))
 
 
 def _watermark(situation: Situation) -> Field:
-    """The column among those that land; a table that has rows has to have it already. Raises WatermarkMissing."""
+    """Return the watermark column among those that land; a table with rows must have it. Raises WatermarkMissing."""
     wanted, state = situation.request.watermark or "", situation.state
-    is_untold = state is not None and state.rows != 0 and state.schema.find(wanted) is None
+    is_missing = state is not None and state.rows != 0 and state.schema.find(wanted) is None
     field = situation.schema.find(wanted)
-    if field is None or is_untold:
+    if field is None or is_missing:
         raise WatermarkMissing(table=situation.request.landing.table.table, column=wanted)
     return field

@@ -1,8 +1,8 @@
-"""What a MERGE makes of a part of a table, as rows that take the place of that part.
+"""Express a MERGE as rows that replace a part of the table.
 
-A write of rows carries the number of its landing in its own options, a MERGE in settings of its session, which some
-computes let nobody set. Both leave the same table. The rows that stay are read in the transaction that writes, so a
-commit of somebody else is seen by it or stops it.
+A write of rows carries the landing's number in its options; a MERGE carries it in settings of the session, which some
+computes do not allow. Both give the same table. The rows that stay are read in the transaction that writes, so a
+concurrent commit is either seen or makes it fail.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def instead(
     writes: str = "TRUE",
     values: Mapping[str, str] | None = None,
 ) -> str:
-    """SELECT of what REACH holds afterwards: the rows of ROWS that are written, and stored ones that match none.
+    """Select the resulting rows within REACH: those of ROWS that are written, and stored ones that match none.
 
     `values` has an expression over `s` and `t` for each column that a written row takes from the stored one.
     """

@@ -1,4 +1,4 @@
-"""Truncate exchanges all rows in one commit: a reader sees the old ones or the new, never none (G9)."""
+"""Truncate: replace all rows in one commit, so that readers see the old rows or the new ones (G9)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hakiri.land.table_state import DeltaState
 
 
 class TruncateMode(LandMode):
-    """Exchanges all rows of the table for the staged ones."""
+    """Replaces all rows of the table by the staged ones."""
 
     lands: ClassVar[str] = "exactly the staged rows, exchanged in one commit"
     when_nothing_is_new: ClassVar[str] = (
@@ -31,5 +31,5 @@ class TruncateMode(LandMode):
 
 
 def truncate() -> Steps:
-    """Exchange the rows. An empty load leaves an empty table, and is a commit as any other."""
-    return Steps(rows=EVERY_ROW, takes_every_row=True, may_rest=False, exchanges=True)
+    """Replace the rows. An empty load empties the table, in a commit like any other."""
+    return Steps(rows=EVERY_ROW, takes_every_row=True, may_skip_commit=False, exchanges=True)

@@ -1,10 +1,10 @@
-"""Upsert leaves one row per key, the newest; the same landings give the same table, whatever a batch repeats.
+"""Upsert: keep one row per key, the newest. The same landings give the same table, even if batches repeat rows.
 
-Within a batch the latest cursor wins, then the row that was read last: of the later chunk (file), further down in it.
-Against the table, a row with an older cursor changes nothing; one with the same cursor and other content was changed
-within the cursor's grain, and wins because its landing is later. So does a row whose value, or whose stored value, is
-none that a cursor can have (`land.query.watermark.mark`): it has no order, and is read again by every run. A row keeps
-its values in columns, and in members of records, that its source no longer gives.
+Within a batch the latest cursor wins, then the row that was read last: in the later chunk (file), then further down in
+it. Against the table, a row with an older cursor changes nothing. One with the same cursor and other content wins,
+because the row changed within the precision of the cursor. A row also wins if its own or the stored cursor value cannot
+be ordered (`land.query.watermark.mark`); such rows are read again by every run. A row keeps its values in columns, and
+in members of records, that its source no longer has.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CHANGES = """
 SELECT * FROM ({latest}) AS s
 LEFT ANTI JOIN (SELECT * FROM {table} AS t WHERE {reach}) AS t ON {match} AND ({settled})
 """
-"""What MERGE would leave as it is must not reach it: it rewrites every file it finds a match in."""
+"""Leaves out rows that change nothing, because MERGE rewrites every file in which it finds a match."""
 
 MERGE = """
 MERGE WITH SCHEMA EVOLUTION INTO {table} AS t USING hakiri_rows AS s ON {match} AND {reach}
@@ -44,7 +44,7 @@ WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})
 
 
 READ_LAST = f"LENGTH({CHUNK_COLUMN}) DESC, {CHUNK_COLUMN} DESC, {FILE_COLUMN} DESC, {ROW_COLUMN} DESC"
-"""Chunks are numbered in the order of reading; a longer number is a greater one."""
+"""The order of reading. Chunks are numbered, and a longer number is a greater one."""
 
 
 class UpsertMode(LandMode):
@@ -73,19 +73,19 @@ class UpsertMode(LandMode):
 
 
 def first_rows(situation: Situation) -> Steps:
-    """Insert the newest row of each key; on this machine's disk it is looked up whether those are all rows."""
+    """Insert the newest row of each key. On this machine's disk, check whether that is all rows."""
     request, schema = situation.request, situation.schema
     situation.require_key()
     return Steps(
         rows=latest(schema, key=request.key, cursor=situation.cursor),
         required=request.key,
         takes_every_row=folder_of(request.target) is not None and has_distinct_keys(request),
-        may_rest=True,
+        may_skip_commit=True,
     )
 
 
 def latest(schema: Struct, *, key: tuple[str, ...], cursor: str | None, more: tuple[str, ...] = ()) -> str:
-    """SELECT of the newest staged row of each key, with these columns more."""
+    """Select the newest staged row of each key, with these additional columns."""
     by_cursor = [f"{_mark(schema, cursor)} DESC NULLS LAST"] if cursor else []
     newest = ", ".join([*by_cursor, READ_LAST, f"{column(HASH_COLUMN)} DESC"])
     return LATEST.format(columns=listed((*schema.names, *more)), key=listed(key), newest=newest)
@@ -102,7 +102,7 @@ def upsert(
     staged: tuple[Struct, ...],
     partition_by: tuple[str, ...] = (),
 ) -> Steps:
-    """Insert new keys, replace older rows of known ones, and leave the rest; of the table only their reach is read."""
+    """Insert new keys, replace older rows of known keys, and read only the reach of the staged keys."""
     match = " AND ".join(f"{column(name, of='t')} = {column(name, of='s')}" for name in key)
     settled = _settled(schema, stored, cursor)
     if not is_read_alike(stored, given, staged):
@@ -128,13 +128,13 @@ def upsert(
         required=key,
         bounds=bounds(key, schema, stored, partition_by),
         takes_every_row=False,
-        may_rest=True,
+        may_skip_commit=True,
         leaves_out=True,
     )
 
 
 def _settled(schema: Struct, stored: Struct, cursor: str | None) -> str:
-    """That the table's row `t` need not give way to `s`: it says the same, or is newer."""
+    """Return the condition that the stored row `t` stays: it equals `s`, or is newer."""
     reasons = []
     if stored.find(HASH_COLUMN):
         reasons.append(f"{column(HASH_COLUMN, of='t')} = {column(HASH_COLUMN, of='s')}")
@@ -144,6 +144,6 @@ def _settled(schema: Struct, stored: Struct, cursor: str | None) -> str:
 
 
 def _mark(columns: Struct, cursor: str, *, of: str = "") -> str:
-    """The cursor's value where a row can be ordered by it, else NULL."""
+    """Return the cursor's value if rows can be ordered by it, else NULL."""
     found = columns.find(cursor)
     return mark(column(cursor, of=of), found.type) if found else "NULL"

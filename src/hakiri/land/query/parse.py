@@ -1,4 +1,4 @@
-"""A question is one SELECT, and which landed tables it is about is known before any of them is opened."""
+"""Parse a SELECT and find the landed tables it reads, before any of them is opened."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from hakiri.land.errors import QueryRefused
 
 QUOTES, BACKTICKS = '"', "`"
-"""What an engine puts around a name: DataFusion, and Spark."""
+"""The quotes that an engine puts around names: DataFusion's and Spark's."""
 
 _TEXTS = {
     QUOTES: r"""'(?:[^']|'')*'|\$\$.*?\$\$""",
-    # A backslash hides the next sign from Spark, but not in a raw text.
+    # In Spark a backslash escapes the next character, except in a raw literal.
     BACKTICKS: r"""'(?:[^'\\]|\\.|'')*'|[rR](?:'[^']*'|"[^"]*")""",
 }
 _TOKEN = {
@@ -50,20 +50,20 @@ _AFTER_TABLES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A SELECT in which each landed table has its own name in quotes, whatever dots are in it."""
+    """A SELECT in which each landed table's name is quoted as a whole, dots included."""
 
     sql: str
     tables: tuple[str, ...]
-    """The landed tables it is about."""
+    """The landed tables it reads."""
     strangers: tuple[str, ...] = ()
-    """What it reads beside them: something it makes itself, or that nobody knows."""
+    """Other names that it reads: its own common tables, or unknown ones."""
 
 
 def understand(sql: str, known: Collection[str], *, mark: str = QUOTES) -> Question:
-    """The question that the text asks of these tables. Raises QueryRefused for anything but one SELECT.
+    """Parse the query over these tables. Raises QueryRefused for anything but one SELECT.
 
-    A name that no table has is left as it is: it may be one that the query itself makes. Whatever stands in quotes, of
-    either kind, stands in those of the engine that answers; where a text ends is for that engine to say as well.
+    Names of no table are kept, because the query may define them itself. Quoted names get the quotes of the engine that
+    answers; this engine also decides where a text literal ends.
     """
     tokens = list(_tokens(sql, mark))
     while tokens and tokens[-1].text == ";":
@@ -71,7 +71,7 @@ def understand(sql: str, known: Collection[str], *, mark: str = QUOTES) -> Quest
     _require_select(tokens)
     names = list(_names(tokens))
     tables = {name: found for name in names if name.is_table and (found := _find(name, known))}
-    # Where a column is written with its table's whole name, that name is put in quotes as well.
+    # Where a column is qualified by its table's full name, that name is quoted as well.
     spelt = {name.parts: found for name, found in tables.items()}
     edits = [edit for name in names for edit in _edits(name, tables.get(name), spelt)]
     others = dict.fromkeys(".".join(name.parts) for name in names if name.is_table and name not in tables)
@@ -93,7 +93,7 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """Words with dots between them, where a table could be meant, or a column."""
+    """Words joined by dots, where a table or a column may be named."""
 
     tokens: tuple[_Token, ...]
     is_table: bool
@@ -105,7 +105,7 @@ class _Name:
 
 @dataclass(slots=True)
 class _Clause:
-    """Where a reader is inside one pair of brackets."""
+    """The state of the parser within one pair of brackets."""
 
     awaits_table: bool = False
     is_in_tables: bool = False
@@ -154,7 +154,7 @@ def _names(tokens: list[_Token]) -> Iterator[_Name]:
 
 
 def _chain(tokens: list[_Token], index: int) -> tuple[_Token, ...]:
-    """The words from here on that have only dots between them."""
+    """Return the words from this index that are joined by dots."""
     found: list[_Token] = []
     while index < len(tokens) and tokens[index].kind in ("word", "quoted"):
         found.append(tokens[index])
@@ -165,7 +165,7 @@ def _chain(tokens: list[_Token], index: int) -> tuple[_Token, ...]:
 
 
 def _find(name: _Name, known: Collection[str]) -> str | None:
-    """The table that is meant: by its very name, or by the one that differs in case alone where nothing is quoted."""
+    """Return the table that is meant: an exact match, or if nothing is quoted, the only one that ignores case."""
     written = ".".join(name.parts)
     if written in known:
         return written
@@ -183,7 +183,7 @@ class _Edit:
 
 
 def _edits(name: _Name, table: str | None, spelt: dict[tuple[str, ...], str]) -> list[_Edit]:
-    """The part of the name that stands for a table, and whatever else of it is in quotes."""
+    """Return the edits for the part of the name that is a table, and for its other quoted words."""
     length = len(name.parts) if table is not None else _owner(name, spelt)
     owner = table if table is not None else spelt.get(name.parts[:length])
     whole = [_Edit(name.tokens[0].start, name.tokens[length - 1].end, owner)] if owner is not None else []
@@ -191,7 +191,7 @@ def _edits(name: _Name, table: str | None, spelt: dict[tuple[str, ...], str]) ->
 
 
 def _owner(name: _Name, spelt: dict[tuple[str, ...], str]) -> int:
-    """How many of the words come before a column and name its table; 0 for none."""
+    """Return how many of the words name the table of a column; 0 for none."""
     lengths = range(len(name.parts) - 1, 0, -1)
     return next((length for length in lengths if name.parts[:length] in spelt), 0)
 

@@ -1,4 +1,4 @@
-"""Landed tables answer SQL without a JVM, exactly, and one that cannot be read right is not read at all."""
+"""Answer SQL over landed tables without a JVM. Tables that delta-rs cannot read correctly are refused."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ _MISUNDERSTOOD = ("SQL error", "Schema error", "Error during planning", "This fe
 
 
 def ask(sql: str, tables: Mapping[str, str], views: Callable[[], Mapping[str, View | None]] = dict) -> QueryResult:
-    """The answer to one SELECT over tables by name, each given with its path or address. Only those named are opened.
+    """Answer one SELECT over tables, given by name with path or address. Opens only those that it names.
 
-    `views` are asked for only where the question names something that is no table; None is a view that was not made
-    yet. Raises QueryRefused, QueryFailed, UnknownTable, TableNotLanded, TableUnreadable or ViewUnanswerable; the
-    answer's rows may raise QueryFailed while they are read. A repeat asks again.
+    `views` is called only if the query names something that is no table; None stands for a view that was not made yet.
+    Raises QueryRefused, QueryFailed, UnknownTable, TableNotLanded, TableUnreadable or ViewUnanswerable; reading the
+    rows may raise QueryFailed. A repeat runs the query again.
     """
     question = understand(sql, tables)
     defined: Mapping[str, View | None] = views() if question.strangers else {}
     if defined:
         question = understand(sql, {**defined, **tables})
-    desk = QuerySession(tables)
-    desk.lay_out(name for name in question.tables if name in tables)
-    _lay_out_views(desk, [name for name in question.tables if name not in tables], tables, defined)
+    session = QuerySession(tables)
+    session.lay_out(name for name in question.tables if name in tables)
+    _lay_out_views(session, [name for name in question.tables if name not in tables], tables, defined)
     try:
-        reader = desk.execute(question.sql)
+        reader = session.execute(question.sql)
     except DeltaError as error:
         raise _translated(error, sql, tables, [name for name, view in defined.items() if view]) from error
     return QueryResult(tuple(reader.schema.names), _rows(reader))
 
 
 def _lay_out_views(
-    desk: QuerySession, names: Iterable[str], tables: Mapping[str, str], defined: Mapping[str, View | None]
+    session: QuerySession, names: Iterable[str], tables: Mapping[str, str], defined: Mapping[str, View | None]
 ) -> None:
-    """These views, and those below them, each after what it reads."""
+    """Register these views and those that they read, each after what it reads."""
     needed: dict[str, View] = {}
     waiting = [*names]
     while waiting:
@@ -63,15 +63,15 @@ def _lay_out_views(
         waiting += [read for read in view.reads if read not in tables and read not in needed]
     for view in in_order(needed.values()):
         try:
-            desk.lay_out_view(view)
+            session.lay_out_view(view)
         except ValueError as wrong:
             raise ViewUnanswerable(view=view.name, reason=str(wrong)) from wrong
 
 
 def stream_of(name: str, tables: Mapping[str, str], *, most_bytes: int) -> bytes | None:
-    """A whole table as an Arrow stream, without its provenance; None where it is larger than that.
+    """Return a whole table as an Arrow stream, without provenance columns; None if it is larger.
 
-    Raises UnknownTable, TableNotLanded, TableUnreadable or QueryFailed. A repeat reads it as it is then.
+    Raises UnknownTable, TableNotLanded, TableUnreadable or QueryFailed. A repeat reads the table again.
     """
     if name not in tables:
         raise UnknownTable(table=name, known=tuple(sorted(tables)), guess=guess(name, tables))
@@ -82,13 +82,13 @@ def stream_of(name: str, tables: Mapping[str, str], *, most_bytes: int) -> bytes
 
 
 def rows_of(batch: pa.RecordBatch) -> Iterator[tuple[Value, ...]]:
-    """The rows of an answer, in values that people and programs read alike."""
+    """Yield the rows of an answer, as values for people and programs."""
     columns = [_values(column) for column in batch.columns]
     yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows
 
 
 def write_stream(batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, most_bytes: int) -> bytes | None:
-    """The rows as an Arrow stream, without their provenance; None where that is larger."""
+    """Write the rows as an Arrow stream, without provenance columns; None if it gets larger."""
     kept = [column for column in schema.names if column not in PROVENANCE]
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, pa.schema([schema.field(column) for column in kept])) as stream:
@@ -109,7 +109,7 @@ def _translated(error: Exception, sql: str, tables: Mapping[str, str], views: li
 
 
 def _unknown(name: str, sql: str, tables: Mapping[str, str], views: list[str]) -> UnknownTable:
-    # `public` is where the reader looks for a name without dots, so it says it in both cases.
+    # The engine adds `public.` to names without dots, so its message has it either way.
     written = f"public.{name}" if f"public.{name}" in sql.lower() else name
     landed = [known for known, path in tables.items() if DeltaTable.is_deltatable(path)]
     return UnknownTable(table=written, known=tuple(sorted([*landed, *views])), guess=guess(written, (*tables, *views)))
@@ -130,7 +130,7 @@ def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
 
 
 def _values(column: pa.Array) -> list[Value]:
-    """The column's values, exact. Instants are written by Arrow, which knows years that Python does not."""
+    """Return the exact values of a column. Arrow writes times, because it knows years that Python does not."""
     if pa.types.is_timestamp(column.type):
         return [None if text is None else _instant(text) for text in column.cast(pa.string()).to_pylist()]
     if pa.types.is_date(column.type):
@@ -139,7 +139,7 @@ def _values(column: pa.Array) -> list[Value]:
 
 
 def _instant(text: str) -> str:
-    """`2026-05-12 08:14:00.500000Z` as `2026-05-12T08:14:00.5Z`."""
+    """Format `2026-05-12 08:14:00.500000Z` as `2026-05-12T08:14:00.5Z`."""
     return _FRACTION.sub(lambda found: found[1].rstrip("0").rstrip("."), text.replace(" ", "T", 1))
 
 

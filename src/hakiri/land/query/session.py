@@ -1,4 +1,4 @@
-"""A table or a view that was laid out here answers under its name, without a JVM."""
+"""Register tables and views under their names, for queries without a JVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hakiri.land.errors import TableNotLanded, TableUnreadable
 from hakiri.model.view import View
 
 READABLE = frozenset({"timestampNtz", "columnMapping", "deletionVectors", "v2Checkpoint", "vacuumProtocolCheck"})
-"""The features of a table that the reader has been seen to read right."""
+"""Table features that delta-rs was tested to read correctly."""
 
 CREATE = "CREATE VIEW {view} AS {query}"
 COLUMNS = "SELECT * FROM {name} LIMIT 0"
@@ -21,7 +21,7 @@ _MAX_REASON = 500
 
 
 class QuerySession:
-    """What a question is asked of; tables are opened when they are laid out, and once."""
+    """The tables and views of a query. Each table is opened once, when it is registered."""
 
     def __init__(self, tables: Mapping[str, str]) -> None:
         """`tables` are paths or addresses by name."""
@@ -30,7 +30,7 @@ class QuerySession:
         self._laid_out: dict[str, tuple[str, ...]] = {}
 
     def lay_out(self, names: Iterable[str]) -> None:
-        """Open these tables. A repeat keeps those that are open. Raises TableNotLanded or TableUnreadable."""
+        """Open and register these tables; keep open ones. Raises TableNotLanded or TableUnreadable."""
         for name in names:
             if name not in self._laid_out:
                 table = open_table(name, self._tables[name])
@@ -38,9 +38,9 @@ class QuerySession:
                 self._laid_out[name] = tuple(field.name for field in table.schema().fields)
 
     def lay_out_view(self, view: View) -> None:
-        """Let the view answer under its name; the views that it reads have to be laid out already.
+        """Register the view; the views that it reads have to be registered before.
 
-        Raises ValueError, in one line, where it does not go with what it reads; TableNotLanded or TableUnreadable.
+        Raises ValueError, in one line, if it does not fit what it reads; TableNotLanded or TableUnreadable.
         """
         from hakiri.land.views.translate import translate  # the parser takes a while to load
         from hakiri.spec.view import over
@@ -56,12 +56,12 @@ class QuerySession:
         self._laid_out[view.name] = tuple(columns)
 
     def execute(self, sql: str) -> pa.RecordBatchReader:
-        """What the engine answers. Raises DeltaError."""
+        """Run the query. Raises DeltaError."""
         return pa.RecordBatchReader.from_stream(self._builder.execute(sql))
 
 
 def open_table(name: str, path: str) -> DeltaTable:
-    """The table, if every feature of it is read right. Raises TableNotLanded or TableUnreadable."""
+    """Open a table if all its features can be read. Raises TableNotLanded or TableUnreadable."""
     try:
         table = DeltaTable(path)
         protocol = table.protocol()
@@ -75,11 +75,11 @@ def open_table(name: str, path: str) -> DeltaTable:
 
 
 def reason_of(error: Exception) -> str:
-    """What the engine says, in one short line."""
+    """Return the engine's message, in one short line."""
     return " ".join(str(error).split())[:_MAX_REASON]
 
 
 def quoted(name: str) -> str:
-    """The name as an identifier of the engine, whatever dots are in it."""
+    """Quote a name as one identifier of the engine, dots included."""
     escaped = name.replace('"', '""')
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""Tables and views of a catalog answer SQL through the session that knows them, and nothing else is asked for them."""
+"""Answer SQL over tables and views of a catalog by Spark."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SUBSTITUTE = "spark.sql.variable.substitute"
 VARIABLE = "${"
 ROWS_AT_ONCE = 2_000
 TOO_LARGE = 4
-"""A table of which so many times the bound is stored is not fetched at all: hardly all of that is provenance."""
+"""A table stored in more than this many times the limit is not fetched: it cannot be mostly provenance."""
 
 
 def ask(
@@ -43,12 +43,12 @@ def ask(
     spark: Callable[[], SparkSession],
     most_rows: int | None = None,
 ) -> QueryResult:
-    """The answer to one SELECT of Spark's SQL over tables by name, and over views, whose place `target` tells.
+    """Answer one SELECT in Spark's SQL over tables by name, and over views, whose place `target` returns.
 
-    Of more than `most_rows` rows no more are fetched. The session is asked for once the question is understood.
-    `views` are asked for only where the question names something that is no table; None is a view that was not made
-    yet. Raises QueryRefused, QueryFailed, UnknownTable, TableNotLanded, and what opening a session raises; the
-    answer's rows may raise QueryFailed or SessionLost. A repeat asks again.
+    Fetches at most `most_rows` rows. The session is opened after the query was parsed. `views` is called only if the
+    query names something that is no table; None stands for a view that was not made yet. Raises QueryRefused,
+    QueryFailed, UnknownTable, TableNotLanded, and errors of opening a session; reading the rows may raise QueryFailed
+    or SessionLost. A repeat runs the query again.
     """
     defined: Mapping[str, View | None] = views() if understand(sql, tables, mark=BACKTICKS).strangers else {}
     select = _read(understand(sql, {**defined, **tables}, mark=BACKTICKS).sql)
@@ -66,17 +66,17 @@ def ask(
 def stream_of(
     name: str, tables: Mapping[str, Target], spark: Callable[[], SparkSession], *, most_bytes: int
 ) -> bytes | None:
-    """A whole table as an Arrow stream, without its provenance; None where that is larger, or far more is stored.
+    """Return a table as an Arrow stream, without provenance columns; None if it is larger, or far more is stored.
 
-    Raises UnknownTable, TableNotLanded, TableUnreadable, and what opening a session raises. A repeat reads it as it is
-    then.
+    Raises UnknownTable, TableNotLanded, TableUnreadable, and errors of opening a session. A repeat reads the table
+    again.
     """
     if name not in tables:
         raise UnknownTable(table=name, known=tuple(sorted(tables)), guess=guess(name, tables))
     session, stored = isolated_session(spark()), sql_name(tables[name])
     _require_there(session, [name], tables, [])
     with _translated(partial(TableUnreadable, table=name)):
-        # Stored compressed, and with the provenance: only the rows themselves say how large they are.
+        # The stored size is compressed and includes provenance, so only the rows show the real size.
         if session.sql(DETAIL.format(table=stored)).collect()[0]["sizeInBytes"] > TOO_LARGE * most_bytes:
             return None
         schema, batches = fetch(session.table(stored).drop(*PROVENANCE))
@@ -84,11 +84,11 @@ def stream_of(
 
 
 def fetch(frame: DataFrame) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """What the rows are in Arrow, and the rows, which come once: no more than a partition of them is held at a time.
+    """Return the schema in Arrow, and the rows, which can be iterated once. Holds at most a partition in memory.
 
-    Raises what Spark raises, and so may the rows, or QueryFailed for a value that Arrow has no type for.
+    Raises errors of Spark, also while rows are read, or QueryFailed for a value that Arrow has no type for.
     """
-    # Two columns of an answer may share a name.
+    # Two columns may have the same name.
     places = [f"c{number}" for number in range(len(frame.columns))]
     apart = frame.toDF(*places)
     fields = zip(apart.limit(0).toArrow().schema, frame.columns, strict=True)
@@ -105,9 +105,9 @@ def _read(sql: str) -> Select:
 
 
 def _require_literal(session: SparkSession, statement: str) -> None:
-    """Return if the statement is carried out as it is written. Raises QueryRefused.
+    """Require that Spark runs the statement as written. Raises QueryRefused.
 
-    Spark would put settings, and its server's environment, into the text after it was checked.
+    Otherwise Spark would insert settings and its server's environment after the statement was checked.
     """
     if VARIABLE in statement and not takes(session, SUBSTITUTE, "false"):
         reason = f"this compute would put a setting, or a value of its environment, in the place of `{VARIABLE}...}}`"
@@ -117,7 +117,7 @@ def _require_literal(session: SparkSession, statement: str) -> None:
 def _require_there(
     session: SparkSession, names: Iterable[str], places: Mapping[str, Target], unmade: Iterable[str]
 ) -> None:
-    """Return if each of these can be read. Raises UnknownTable or TableNotLanded."""
+    """Require that each of these can be read. Raises UnknownTable or TableNotLanded."""
 
     def is_there(name: str) -> bool:
         with _translated(QueryFailed):
@@ -139,7 +139,7 @@ def _rows(frame: DataFrame) -> Iterator[tuple[Value, ...]]:
 
 
 def _translated(failure: Callable[..., QueryError]) -> AbstractContextManager[None]:
-    """Whatever Spark raises, as this error, or as what became of the session."""
+    """Translate exceptions of Spark to this error, or to those of a lost session."""
     return translating(
         lambda: QueryFailed(reason="others were changing what it reads; ask again"),
         lambda reason: failure(reason=reason),
@@ -158,14 +158,14 @@ def _batches(frame: DataFrame, places: list[str], schema: pa.Schema) -> Iterator
 def _array(values: list[Any], field: pa.Field) -> pa.Array:
     try:
         return pa.array(values, field.type)
-    except pa.ArrowException as error:  # it shows a value
+    except pa.ArrowException as error:  # its text has a value
         raise QueryFailed(reason=f"`{field.name}` is of a type that cannot be fetched; cast it to STRING") from error
 
 
 def _carried(value: str, kind: Any) -> str:
-    """The value with numbers for its times, as Arrow has them: Python has not all their years, and but local clocks.
+    """Return the value with times as numbers, because Python lacks some years and converts to local time.
 
-    The session's time zone is UTC, so that a time without one is the same number.
+    The session's time zone is UTC, so a time without a zone gives the same number.
     """
     match kind.typeName():
         case "timestamp":

@@ -1,7 +1,7 @@
-"""The greatest value of a column is what the table holds, whichever engine can read it; no value is not a value.
+"""Read the greatest value of a column from a table, by delta-rs or Spark.
 
-NaN would be greater than any number to come, and infinity is; from 2**53 on a double skips whole numbers. None of them
-can be a watermark, and all count as no value, as they do for a cursor.
+NaN would be greater than any later number, and so is infinity; from 2**53 on, doubles skip whole numbers. None of these
+can be a watermark, so all count as no value, as they do for cursors.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _FINITE = f"CASE WHEN ABS({{value}}) <= CAST({EXACT_REAL} AS DOUBLE) THEN {{valu
 def greatest_value(
     name: str, target: Target, wanted: str, spark: Callable[[], SparkSession] | None, *, before: str | None = None
 ) -> KeyValue | None:
-    """The greatest value of the column; None where there is no table, or no value in it. A repeat looks again.
+    """Return the greatest value of the column; None without a table or a value. A repeat reads it again.
 
-    `before` is what the column was called, where the table may still know it by that name.
+    `before` is the column's old name, which the table may still have.
 
-    The session is asked for only where delta-rs cannot read the table; without one that is TableUnreadable. Raises
-    WatermarkMissing where the table has rows and no such column.
+    The session is opened only if delta-rs cannot read the table; without one, TableUnreadable is raised. Raises
+    WatermarkMissing if the table has rows but no such column.
     """
     try:
         return _by_delta(name, target, (wanted, before))
@@ -61,17 +61,17 @@ def greatest_value(
 
 
 def mark(value: str, kind: Type) -> str:
-    """What of the value counts, as SQL that Spark and delta-rs understand alike."""
+    """Return the value, or NULL if it does not count, as SQL for both Spark and delta-rs."""
     return _FINITE.format(value=value) if is_real(kind) else value
 
 
 def unmarked(value: str, kind: Type) -> str:
-    """That a row has no value that counts."""
+    """Return the condition that a row has no value that counts."""
     return f"{mark(value, kind)} IS NULL"
 
 
 def count_unmarked(table: str, root: str, files: Iterable[StagedFile], wanted: str) -> int:
-    """How many rows of the staged files have no value that counts. Raises StagedFileUnfit."""
+    """Count rows of the staged files that have no value that counts. Raises StagedFileUnfit."""
     system, folder = files_at(root)
     return sum(_count(table, system, folder, file, wanted) for file in files if file.rows)
 
@@ -87,7 +87,7 @@ def _count(table: str, system: Any, folder: str, file: StagedFile, wanted: str) 
 
 def _empty(values: pa.ChunkedArray) -> int:
     is_real = pa.types.is_floating(values.type)
-    # As a float: Arrow takes no whole number of this size beside a column of 32 bits.
+    # As a float: Arrow cannot compare a whole number of this size with a column of 32 bits.
     counted = pc.less_equal(pc.abs(values), float(EXACT_REAL)) if is_real else pc.is_valid(values)
     return len(values) - (pc.sum(counted).as_py() or 0)
 

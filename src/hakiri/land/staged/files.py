@@ -1,4 +1,4 @@
-"""What a staged file holds is asked of the file itself, and one that does not answer is told by its path."""
+"""Read keys of staged files; errors name the file by its path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYS_HELD = 1_000_000
 
 @contextmanager
 def reading(table: str, file: StagedFile) -> Iterator[None]:
-    """Inside, whatever a file raises is StagedFileUnfit."""
+    """Translate errors of reading this file to StagedFileUnfit."""
     try:
         yield
     except FileNotFoundError as error:
@@ -31,9 +31,9 @@ def reading(table: str, file: StagedFile) -> Iterator[None]:
 
 
 def count_keyless(request: LandRequest) -> int:
-    """How many staged rows lack a part of the key; they are looked at only where a footer tells of such.
+    """Count staged rows without a full key; only files whose footers show nulls are read.
 
-    A part may be staged under the name that it had before. Raises StagedFileUnfit.
+    A key column may be staged under its old name. Raises StagedFileUnfit.
     """
     system, folder = files_at(request.root)
     wanted = {name.casefold() for name in request.key}
@@ -48,7 +48,7 @@ def count_keyless(request: LandRequest) -> int:
 
 
 def has_distinct_keys(request: LandRequest) -> bool:
-    """Whether every staged row has a key of its own, for certain; of more than KEYS_HELD rows nothing is certain.
+    """Return whether all staged keys are certainly distinct; False for more than KEYS_HELD rows.
 
     Raises StagedFileUnfit.
     """
@@ -61,7 +61,7 @@ def has_distinct_keys(request: LandRequest) -> bool:
         return False
     try:
         found = pa.concat_tables(keys, promote_options="permissive") if keys else None
-    except pa.ArrowException:  # staged in types that are no wider form of each other
+    except pa.ArrowException:  # staged in types of which neither is wider
         return False
     if found is None:
         return True
@@ -70,7 +70,7 @@ def has_distinct_keys(request: LandRequest) -> bool:
 
 
 def _keys(request: LandRequest, file: StagedFile) -> pa.Table:
-    """The key of each row of a file, in the order and by the names of the key."""
+    """Read the key of each row of a file, with the order and names of the key."""
     system, folder = files_at(request.root)
     path = f"{folder}/{file.path}"
     with reading(request.landing.table.table, file), pq.ParquetFile(path, filesystem=system) as opened:
@@ -80,7 +80,7 @@ def _keys(request: LandRequest, file: StagedFile) -> pa.Table:
 
 
 def _is_unfit(kind: pa.DataType) -> bool:
-    """Whether SQL takes other values of this type for equal than Arrow does: zeros and NaN of floats, nested ones."""
+    """Return whether SQL and Arrow differ in which values are equal: for floats (zeros, NaN) and nested types."""
     return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
 
 
@@ -91,8 +91,10 @@ def _count_nulls(file: pq.ParquetFile, names: Sequence[str]) -> int:
 
 def _may_have_nulls(group: pq.RowGroupMetaData, names: Sequence[str]) -> bool:
     columns = (group.column(number) for number in range(group.num_columns))
-    told = [one.statistics for one in columns if one.path_in_schema in names]
-    return len(told) < len(names) or any(one is None or not one.has_null_count or one.null_count for one in told)
+    statistics = [one.statistics for one in columns if one.path_in_schema in names]
+    return len(statistics) < len(names) or any(
+        one is None or not one.has_null_count or one.null_count for one in statistics
+    )
 
 
 def _count_rows(rows: pa.Table) -> int:

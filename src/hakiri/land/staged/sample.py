@@ -1,4 +1,4 @@
-"""A column that is refused is shown with a few of its staged values, so that a person sees what came."""
+"""Show a few staged values of a column that is refused."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MAX_LETTERS = 40
 
 
 def files_at(root: str) -> tuple[FileSystem, str]:
-    """The file system that staged files lie in, and the folder in it that their paths start from."""
+    """Return the file system of staged files, and the folder that their paths are relative to."""
     folder = root.rstrip("/")
     found: tuple[FileSystem, str] = FileSystem.from_uri(folder) if "://" in folder else (LocalFileSystem(), folder)
     return found
 
 
 def sample_column(root: str, chunks: Iterable[StagedChunk], column: str) -> tuple[str, ...]:
-    """A few values of the column, or of a field within one, shortened; none where its last file cannot be read."""
+    """Return a few shortened values of the column, or of a field within it; none if its last file cannot be read."""
     system, folder = files_at(root)
     files = [
         (file, name)
@@ -45,20 +45,20 @@ def sample_column(root: str, chunks: Iterable[StagedChunk], column: str) -> tupl
 
 
 def show_values(column: Iterable[pa.Array], path: str = "") -> tuple[str, ...]:
-    """The first values of a column, or of the field within it that the path leads to, shortened."""
+    """Return the first values of a column, or of the field at the path within it, shortened."""
     values = chain.from_iterable(_within(values, path).drop_null() for values in column)
     texts = (str(value.as_py()) for value in islice(values, SHOWN))
     return tuple(text if len(text) <= _MAX_LETTERS else f"{text[:_MAX_LETTERS]}…" for text in texts)
 
 
 def leading_column(names: Iterable[str], path: str) -> str | None:
-    """The longest of the names that the path begins with; a name may have dots, and case makes no difference."""
+    """Return the longest of the names that the path begins with, ignoring case; a name may contain dots."""
     found = [name for name in names if f"{path}.".casefold().startswith(f"{name}.".casefold())]
     return max(found, key=len, default=None)
 
 
 def _within(values: pa.Array, path: str) -> pa.Array:
-    """The values that a path leads to: `x`, `element`, `lines.element.price`."""
+    """Return the values at a path: `x`, `element`, `lines.element.price`."""
     if not path:
         return values
     if arrow.is_struct(values.type):

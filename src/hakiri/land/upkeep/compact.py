@@ -1,7 +1,8 @@
-"""Many small files of a table become few, in a commit that changes no row and that no query is misled by.
+"""Compact many small files of a table into few, in a commit that changes no row.
 
-On a path by delta-rs, whose commit is never put over another's: Spark's log store on a local disk may do that to a
-landing. Its own commit may be lost to a landing by Spark, which harms nobody, unless a checkpoint was made of it.
+Tables on a path are compacted by delta-rs, which never overwrites another commit; Spark's log store on a local disk
+might overwrite a landing. A landing by Spark may overwrite the compaction, which does no harm unless a checkpoint was
+made of it.
 """
 
 from __future__ import annotations
@@ -27,34 +28,34 @@ from hakiri.model.types.delta import from_schema_string
 TARGET_BYTES = 128 * 1024 * 1024
 
 COMPACTED = frozenset({"appendOnly", "changeDataFeed", "checkConstraints", "invariants", "timestampNtz"})
-"""The features of a table that delta-rs has been seen to rewrite right."""
+"""Table features that delta-rs was tested to rewrite correctly."""
 
 WRITTEN_MEANWHILE = "not optimized: others wrote to it meanwhile"
 
 CHECKPOINT_DUE = "not optimized: its next version gets a checkpoint, so it is optimized after the next landing"
 
 _CHECKPOINT_EVERY = 100
-"""As delta-rs has it for tables that do not say."""
+"""The default of delta-rs."""
 _EXACT_DIGITS = 15
-"""delta-rs tells the bounds of a decimal as a float, which is exact up to here."""
+"""delta-rs writes bounds of decimals as floats, which are exact up to this many digits."""
 _KEPT, _NONE = ColumnProperties(statistics_enabled="CHUNK"), ColumnProperties(statistics_enabled="NONE")
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """How many files a table had, and how many hold its rows now."""
+    """The number of files before and after."""
 
     before: int
     after: int
     left: str = ""
-    """Why it was left as it is, although it has many small files."""
+    """Why the table was left as it is, although it has many small files."""
 
 
 def compact(name: str, path: str, *, held: str = "") -> Compacted:
-    """Write small files anew as few large ones, where there are many. A repeat finds few, and does nothing.
+    """Rewrite small files as few large ones, if there are many. A repeat finds few and does nothing.
 
-    What others commit meanwhile stands; where it meets these files, they are left. With a reason to hold back, nothing
-    is written. Raises UpkeepFailed.
+    Concurrent commits stand; if they concern these files, nothing is rewritten, nor with a reason to hold back. Raises
+    UpkeepFailed.
     """
     try:
         table = DeltaTable(path)
@@ -76,13 +77,13 @@ def _strange(table: DeltaTable) -> str:
 
 
 def _due(table: DeltaTable) -> str:
-    """delta-rs makes a checkpoint of every so many versions, also of a rewrite, and whatever it is told."""
+    """Return why to wait if delta-rs would write a checkpoint of the next version; this cannot be turned off."""
     every = int(table.metadata().configuration.get("delta.checkpointInterval", _CHECKPOINT_EVERY))
     return CHECKPOINT_DUE if (table.version() + 2) % every == 0 else ""
 
 
 def _is_worth_it(files: pa.Table) -> bool:
-    """Whether a partition, or a table without any, has many small files."""
+    """Return whether a partition, or an unpartitioned table, has many small files."""
     parts = [column for column in files.column_names if column.startswith("partition")]
     small = files.filter(pc.less(files.column("size_bytes"), SMALL_BYTES)).select(parts)
     found = Counter(str(one) for one in small.to_pylist()) if parts else Counter({"": small.num_rows})
@@ -102,9 +103,9 @@ def _rewrite(table: DeltaTable, path: str) -> int:
 
 
 def _properties(table: DeltaTable) -> WriterProperties:
-    """Bounds for columns of which delta-rs tells right ones, and none for the others.
+    """Write statistics only for columns for which those of delta-rs are correct.
 
-    A float's do not count NaN, which Spark holds to be the greatest of all; those of long decimals are rounded.
+    For floats they ignore NaN, which Spark sorts last; for long decimals they are rounded.
     """
     schema = from_schema_string(table.schema().to_json())
     return WriterProperties(

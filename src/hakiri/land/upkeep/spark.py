@@ -1,4 +1,4 @@
-"""A table of a catalog is optimized and vacuumed by Spark, whose catalog orders its commits among all writers."""
+"""Optimize and vacuum a table of a catalog by Spark, whose catalog orders its commits among all writers."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _VACUUMED = frozenset({"VACUUM START", "VACUUM END"})
 
 
 def is_there(spark: SparkSession, name: str, target: NamedTarget) -> bool:
-    """Whether there is such a table. Raises UpkeepFailed."""
+    """Return whether the table exists. Raises UpkeepFailed."""
     with _translated(name, "look at"):
         return bool(spark.catalog.tableExists(sql_name(target)))
 
 
 def optimize_named(spark: SparkSession, name: str, target: NamedTarget, *, held: str = "") -> Compacted:
-    """Write small files anew where there are many, and cluster what came since. A repeat does nothing.
+    """Rewrite many small files, and cluster new rows. A repeat does nothing.
 
-    Where others write to the same files meanwhile, they are left; with a reason to hold back, nothing is written.
-    Raises UpkeepFailed.
+    Files that others change meanwhile are left as they are; with a reason to hold back, nothing is written. Raises
+    UpkeepFailed.
     """
     before = 0
     try:
@@ -67,10 +67,10 @@ def optimize_named(spark: SparkSession, name: str, target: NamedTarget, *, held:
 
 
 def vacuum_named(spark: SparkSession, name: str, target: NamedTarget, retention: timedelta) -> None:
-    """Remove what no version within the retention rests on; a table that declares a longer one keeps that.
+    """Remove files that no version within the retention needs; a longer retention declared by the table is kept.
 
-    One that declares none is told of a long retention: else its checkpoints would forget what a version within it
-    rests on. A repeat removes what has grown old since. Raises UpkeepFailed.
+    A table without one is given a long retention while this runs: otherwise its checkpoints would forget removed files
+    that versions within the retention need. A repeat removes what has grown old since. Raises UpkeepFailed.
     """
     with _translated(name, "vacuum"):
         session = isolated_session(spark)
@@ -91,7 +91,7 @@ def _detail(session: SparkSession, target: NamedTarget) -> Any:
 
 
 def _is_worth_it(session: SparkSession, target: NamedTarget, detail: Any) -> bool:
-    if detail["clusteringColumns"]:  # rows lie as declared once they are optimized, however few they are
+    if detail["clusteringColumns"]:  # clustering needs OPTIMIZE even for few files
         commits = describe_history(session, target, limit=_LOOK_BACK)
         return next((one.operation != _OPTIMIZED for one in commits if one.operation not in _VACUUMED), True)
     files = detail["numFiles"]

@@ -1,6 +1,6 @@
-"""What no version of a table within the retention rests on can be told from what one does, and from what is not its.
+"""Find and remove files of a table that no version within the retention needs.
 
-delta-rs only lists: by itself it would also remove manifests of staged chunks, and files that are still to land.
+delta-rs only lists files: it would also remove manifests of staged chunks, and files that have yet to land.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from hakiri.land.query.session import reason_of
 from hakiri.land.staged.sample import files_at
 
 LISTED_WRONG = frozenset({"deletionVectors"})
-"""Features of tables that rest on files of which delta-rs may not know."""
+"""Features with files that delta-rs may not know about."""
 
 _CHANGES = "_change_data"
 
 
 @dataclass(frozen=True, slots=True)
 class Unneeded:
-    """A file in a table's folder that no version within the retention rests on."""
+    """A file in a table's folder that no version within the retention needs."""
 
     path: str
-    """From the table's folder on."""
+    """The path within the table's folder."""
     bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The files of a table that may go."""
+    """The files of a table that can be removed."""
 
     files: tuple[Unneeded, ...] = ()
     left: str = ""
@@ -47,7 +47,7 @@ class Listed:
 
 
 def is_table(name: str, path: str) -> bool:
-    """Whether a Delta table lies there. Raises UpkeepFailed."""
+    """Return whether there is a Delta table. Raises UpkeepFailed."""
     try:
         return DeltaTable.is_deltatable(path)
     except (DeltaError, OSError) as error:
@@ -57,10 +57,10 @@ def is_table(name: str, path: str) -> bool:
 def list_unneeded(
     name: str, path: str, *, now: datetime, retention: timedelta, may_go: Callable[[str], bool]
 ) -> Listed:
-    """The Parquet files older than the retention, and than the table's own, that nothing rests on. Touches nothing.
+    """List unneeded Parquet files older than this retention and the table's own. Touches nothing.
 
-    `may_go` says of a path in the table's folder whether it is the table's alone: what is still to become part of it
-    lies there as well. Raises UpkeepFailed.
+    `may_go` returns whether a path in the table's folder belongs to the table alone: files that have yet to land are
+    there as well. Raises UpkeepFailed.
     """
     try:
         table = DeltaTable(path)
@@ -68,7 +68,7 @@ def list_unneeded(
             return Listed(left=f"not vacuumed: it uses {', '.join(strange)}, so let a post-hook VACUUM it")
         hours = math.ceil(retention / timedelta(hours=1))
         ours = table.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
-        own = set(table.vacuum(None, dry_run=True, full=True))  # as the table's own property says
+        own = set(table.vacuum(None, dry_run=True, full=True))  # by the table's own property
         kept = _taken_out(path, now - retention)
         found = (one for one in ours if one in own and one not in kept and _is_data(one) and may_go(one))
         return Listed(tuple(_old(path, found, now - retention)))
@@ -77,20 +77,20 @@ def list_unneeded(
 
 
 def remove(name: str, path: str, files: Iterable[Unneeded]) -> None:
-    """Remove the files and the checksums that Spark keeps beside them. A repeat does no harm. Raises UpkeepFailed."""
+    """Remove the files, and the checksums that Spark keeps beside them. A repeat does no harm. Raises UpkeepFailed."""
     try:
         system, folder = files_at(path)
         for file in files:
             above, _, own = file.path.rpartition("/")
             for gone in (file.path, f"{above}/.{own}.crc".lstrip("/")):
-                with suppress(FileNotFoundError):  # another maintainer may be at it
+                with suppress(FileNotFoundError):  # another process may remove it too
                     system.delete_file(f"{folder}/{gone}")
     except OSError as error:
         raise UpkeepFailed(table=name, doing="vacuum", reason=reason_of(error)) from error
 
 
 def _taken_out(root: str, since: datetime) -> frozenset[str]:
-    """What commits since then took out of the table: a checkpoint forgets that after the table's own retention."""
+    """Return the paths that commits since then removed: a checkpoint forgets them after the table's own retention."""
     system, folder = files_at(root)
     log = system.get_file_info(FileSelector(f"{folder}/_delta_log"))
     lines = (
@@ -110,14 +110,14 @@ def _read(system: FileSystem, path: str) -> bytes:
 
 
 def _is_data(path: str) -> bool:
-    """Whether it is rows: what begins with a dot or an underscore is hidden from Delta, unless it is a partition."""
+    """Return whether the file has rows: Delta ignores names that begin with `.` or `_`, except partitions."""
     *folders, own = path.split("/")
     hidden = [one for one in folders if one.startswith((".", "_")) and "=" not in one and one != _CHANGES]
     return own.endswith(".parquet") and not own.startswith((".", "_")) and not hidden
 
 
 def _old(root: str, paths: Iterable[str], before: datetime) -> Iterable[Unneeded]:
-    """Those that were not written since, by this clock as well."""
+    """Yield the files that were not written since, judged by this machine's clock as well."""
     system, folder = files_at(root)
     for path in paths:
         info = system.get_file_info(f"{folder}/{path}")

@@ -1,4 +1,4 @@
-"""Views are judged in their order, and one that does not fit is told once, not again by each view above it."""
+"""Check views in their order; a view that reads an unfit one is not reported again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hakiri.model.view import View
 
 
 def judged(views: Sequence[View], tables: Collection[str], problem: Callable[[View], str | None]) -> dict[str, str]:
-    """What is wrong with each of these views, which come after those that they read, by name."""
+    """Return the problems of views by name. The views are given in order, each after those that it reads."""
     wrong: dict[str, str] = {}
     known, left_out = {*tables, *(view.name for view in views)}, set[str]()
     for view in views:

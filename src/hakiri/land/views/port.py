@@ -1,4 +1,4 @@
-"""Wherever views are kept, one is judged by what would answer it before it takes the place of another."""
+"""The port of views: a view is checked by the engine that will answer it, before it replaces another."""
 
 from __future__ import annotations
 
@@ -9,36 +9,37 @@ from hakiri.model.view import View
 
 
 class Views(Protocol):
-    """Where the views of a project are."""
+    """The views of a project, wherever they are stored."""
 
     def address(self, view: str) -> str:
-        """What SQL calls the view there; empty where its definition is all there is of it."""
+        """Return the view's name in SQL; empty if it is only a definition."""
         ...
 
     def is_taken(self, view: str) -> bool:
-        """Whether something that this project has not made stands where the view is to be.
+        """Return whether something that this project has not made has the view's name.
 
         Raises ViewFailed, SessionLost or SessionUnreachable.
         """
         ...
 
     def judge(self, views: Sequence[View]) -> Mapping[str, str]:
-        """Why each of these does not go with the tables as they are, in one line; nothing of those that do.
+        """Return for each view that does not fit the tables why, in one line.
 
-        They come after those that they read, and are judged over these definitions, not over what is there. Of a view
-        that reads one that does not fit nothing is said. Changes nothing. Raises SessionLost or SessionUnreachable.
+        The views are given in order, each after those that it reads, and are checked over these definitions instead of
+        existing views. A view that reads an unfit one is left out. Changes nothing. Raises SessionLost or
+        SessionUnreachable.
         """
         ...
 
     def make(self, view: View) -> None:
-        """Make the view, or put it in the place of the one of its name, taken or not. A repeat makes it again.
+        """Create the view, or replace the one of its name, taken or not. A repeat creates it again.
 
         Raises ViewFailed, SessionLost or SessionUnreachable.
         """
         ...
 
     def drop(self, view: str, address: str) -> None:
-        """Take the view away from where it was made. A repeat finds none, or somebody else's, and does nothing.
+        """Drop the view at this address. A repeat finds none, or somebody else's, and does nothing.
 
         Raises ViewFailed, SessionLost or SessionUnreachable.
         """

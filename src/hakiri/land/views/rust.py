@@ -1,4 +1,4 @@
-"""Views of tables that lie in folders are definitions, judged by the engine that answers `hakiri sql`."""
+"""Keep views of tables in folders as definitions, checked by the engine of `hakiri sql`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hakiri.model.view import View
 
 
 class RustViews:
-    """Views that are made by being noted: whoever asks one asks its tables."""
+    """Views that are only definitions: a query of one reads its tables."""
 
     def __init__(self, tables: Mapping[str, str]) -> None:
-        """`tables` are the paths or addresses of what views may read, by name."""
+        """`tables` are the paths or addresses that views may read, by name."""
         self._tables = tables
 
     def address(self, view: str) -> str:
@@ -23,14 +23,14 @@ class RustViews:
 
     def is_taken(self, view: str) -> bool:
         del view
-        return False  # a definition takes nobody's place
+        return False  # a definition replaces nothing
 
     def judge(self, views: Sequence[View]) -> Mapping[str, str]:
-        desk = QuerySession(self._tables)
+        session = QuerySession(self._tables)
 
         def problem(view: View) -> str | None:
             try:
-                desk.lay_out_view(view)
+                session.lay_out_view(view)
             except (ValueError, QueryError) as wrong:
                 return str(wrong)
             return None
@@ -38,7 +38,7 @@ class RustViews:
         return judged(views, self._tables, problem)
 
     def make(self, view: View) -> None:
-        """Nothing is to be done: the note is the view."""
+        """Do nothing: the recorded definition is the view."""
 
     def drop(self, view: str, address: str) -> None:
-        """Nothing is to be done: the note was the view."""
+        """Do nothing: the recorded definition was the view."""

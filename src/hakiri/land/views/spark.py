@@ -1,4 +1,4 @@
-"""Views of a catalog are made by SQL, each in one statement: readers find the old view or the new one."""
+"""Make views of a catalog, each in one statement: readers find the old view or the new one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hakiri.spec.view import expanded, over
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# In brackets, whatever Spark may see in the text can only be a query.
+# In brackets, Spark can parse the text only as a query.
 JUDGE = "SELECT * FROM (\n{query}\n) LIMIT 0"
 MAKE = "CREATE OR REPLACE VIEW {view} {marked} AS SELECT * FROM (\n{query}\n)"
 DROP = "DROP VIEW IF EXISTS {view}"
@@ -35,7 +35,7 @@ class SparkViews:
         *,
         project: str,
     ) -> None:
-        """`tables` are where everything is that views may read, by name; `target` tells where a view is to be."""
+        """`tables` are the places of what views may read, by name; `target` returns the place of a view."""
         self._project = project
         self._stored = {name: sql_name(one) for name, one in tables.items()}
         self._target = target
@@ -51,7 +51,7 @@ class SparkViews:
 
     def judge(self, views: Sequence[View]) -> Mapping[str, str]:
         if not views:
-            return {}  # no session is started for nothing
+            return {}  # no session is needed
         session, known = isolated_session(self._spark()), {view.name: view for view in views}
 
         def problem(view: View) -> str | None:
@@ -83,7 +83,7 @@ class SparkViews:
 
 
 def _translated(view: str) -> AbstractContextManager[None]:
-    """Whatever Spark raises, as the error of this view."""
+    """Translate exceptions of Spark to errors of this view."""
     return translating(
         lambda: ViewFailed(view=view, reason="others were changing what it reads"),
         lambda reason: ViewFailed(view=view, reason=reason),

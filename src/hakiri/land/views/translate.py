@@ -1,6 +1,6 @@
-"""A view says the same without Spark as with it, or it is refused: only what has been seen to agree is translated.
+"""Translate a view's SQL from Spark to DataFusion; anything not known to mean the same in both is refused.
 
-tests/land/test_view_functions.py asks both engines for each of them.
+tests/land/test_view_functions.py compares both engines for each function.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _ARROW_CAST = "ARROW_CAST({}, '{}')"
 
 
 def _cast(generator: PostgresGenerator, node: exp.Expr) -> str:
-    """As Spark means it: its timestamps are instants, and a decimal that is not described has no fraction."""
+    """Write a cast with Spark's meaning: timestamps are instants, and DECIMAL without digits has no fraction."""
     kind = node.args["to"]
     if arrow := _ARROW.get(kind.this):
         return _ARROW_CAST.format(generator.sql(node, "this"), arrow)
@@ -90,10 +90,10 @@ def _days(generator: PostgresGenerator, node: exp.Expr) -> str:
 
 
 class DataFusion(Postgres):
-    """The SQL of the engine that answers without Spark."""
+    """The dialect of the engine that answers without Spark."""
 
     class Generator(PostgresGenerator):
-        """PostgreSQL's, where the engine takes that."""
+        """The SQL of PostgreSQL, as far as DataFusion understands it."""
 
         TRANSFORMS: ClassVar = {
             **PostgresGenerator.TRANSFORMS,
@@ -118,10 +118,10 @@ class DataFusion(Postgres):
 
 
 def translate(text: str, columns: Iterable[str]) -> str:
-    """A SELECT over stored names, as the engine that answers without Spark reads it.
+    """Translate a SELECT over stored names for the engine that answers without Spark.
 
-    `columns` are those of what it reads; as in Spark, upper and lower case make no difference to them. Raises
-    ValueError, in one line, for what has not been seen to mean the same there.
+    `columns` are those of what it reads, matched regardless of case as in Spark. Raises ValueError, in one line, for
+    what is not known to mean the same.
     """
     query = parse_query(text)
     if refused := next(_refused(query), None):
@@ -138,7 +138,7 @@ def _refused(query: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _is_counted_from_one(node: exp.Expr) -> bool:
-    """Of a place that is not written down nobody knows whether it is counted from the end."""
+    """Return whether the position is a positive literal; any other could count from the end."""
     start = node.args.get("start")
     return isinstance(start, exp.Literal) and start.is_int and int(start.name) >= 1
 
@@ -153,7 +153,7 @@ def _is_in_days(node: exp.Expr) -> bool:
 
 
 def _is_between_dates(node: exp.Expr) -> bool:
-    """Of instants, one form counts midnights and another whole days; of dates they count the same."""
+    """Return whether both are dates. For instants, Spark and DataFusion count days differently."""
     return _is_in_days(node) and all(map(_is_date, (node.this, node.expression)))
 
 
@@ -180,7 +180,7 @@ _JUDGES: dict[type[exp.Expr], Callable[[exp.Expr], bool]] = {
 
 
 def _spell(query: exp.Expr, columns: Iterable[str]) -> None:
-    """Write each name as it was spelled first: by the tables, else where the query makes it."""
+    """Spell each name as its table does, or as where the query defines it."""
     known: dict[str, str] = {}
     for column in columns:
         known.setdefault(column.casefold(), column)
@@ -191,6 +191,6 @@ def _spell(query: exp.Expr, columns: Iterable[str]) -> None:
         known.setdefault(identifier.name.casefold(), identifier.name)
     for identifier in identifiers:
         if isinstance(identifier.parent, exp.Table) and identifier.args.get("quoted"):
-            continue  # a stored name
+            continue  # a stored table
         name = identifier.name if identifier.name in exact else known[identifier.name.casefold()]
         identifier.replace(exp.to_identifier(name, quoted=True))
