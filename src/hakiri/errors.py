@@ -311,7 +311,7 @@ def as_json(error: HakiriError) -> dict[str, Any]:
 
 
 def conceal(secret: str) -> None:
-    """From now on `mask` hides this value: a short one only where an address or a setting has its password.
+    """Let `mask` hide this value from now on; a short one only where an address or a setting has its password.
 
     Repeats change nothing.
     """

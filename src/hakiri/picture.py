@@ -36,12 +36,12 @@ class Picture:
 
     title: str
     unit: str
-    """What is counted along them."""
+    """The unit of their length."""
     bars: tuple[Bar, ...]
     left_out: int = 0
 
     def png(self) -> bytes | None:
-        """The picture as a file; None where there is nothing to draw with."""
+        """Draw the picture as a PNG file; None without matplotlib."""
         if find_spec("matplotlib") is None:
             return None
         from matplotlib.figure import Figure
@@ -77,7 +77,7 @@ def bars(title: str, unit: str, amounts: Iterable[Bar]) -> Picture:
 
 
 class Drawn(Protocol):
-    """What a notebook draws as HTML, and a terminal prints."""
+    """An object that a notebook shows as HTML, and a terminal as text."""
 
     def _repr_html_(self) -> str: ...
 

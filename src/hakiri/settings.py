@@ -31,9 +31,9 @@ class Settings:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def look_up(self, reference: Reference) -> str:
-        """The value behind a reference: of the environment, or a secret's of the scope.
+        """Return the value of a reference: from the environment, or for a secret also from the secret scope.
 
-        A secret's is concealed from all output from then on. Raises UnresolvedReference and what a scope raises.
+        The value of a secret is masked in all output from then on. Raises UnresolvedReference and what a scope raises.
         """
         value = self.environment.get(reference.name)
         tried = [f"the environment variable {reference.name}"]
@@ -48,16 +48,16 @@ class Settings:
 
     @property
     def names_scope(self) -> bool:
-        """Whether there is a secret scope beside the environment."""
+        """Return whether a secret scope is named."""
         return bool(self.environment.get(SCOPE))
 
     @cached_property
     def scope(self) -> SecretScope | None:
-        """The secret scope that is named. Raises ScopeRefused."""
+        """Return the named secret scope; None if there is none. Raises ScopeRefused."""
         name = self.environment.get(SCOPE)
         if not name:
             return None
-        # Loaded where a scope is named: outside a workspace nobody has one.
+        # Loaded only if a scope is named: databricks-sdk takes seconds to import.
         try:
             from hakiri.engine.secret_scope import SecretScope
         except ImportError as cause:

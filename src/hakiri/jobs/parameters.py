@@ -1,4 +1,4 @@
-"""A job's parameters are text; a task that gets one it cannot mean says so and does nothing."""
+"""Parse the parameters of a job's tasks. A task with an invalid parameter reports it and does nothing."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 from hakiri.model.schema_name import check_schema
 
 _Kind = Callable[[str], Any]
-"""How a text becomes what is meant; raises ArgumentTypeError where it cannot be."""
+"""Parses a text. Raises ArgumentTypeError if it is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What a task was told. Empty text is nothing: a job parameter cannot be left out."""
+    """The parameters of a task. An empty text counts as missing, because a job parameter cannot be left out."""
 
     project: Path
     pipeline: str = ""
@@ -37,12 +37,12 @@ class Parameters:
 
 
 def parse(program: str, arguments: Sequence[str]) -> Parameters:
-    """What a program was told. Leaves with 2 where that is not right, as any program does."""
+    """Parse the arguments of a program. Exits with 2 if they are wrong, as any program does."""
     return Parameters(**vars(_parser(program, lambda kind: kind).parse_args(list(arguments))))
 
 
 def fault_of(program: str, arguments: Sequence[str]) -> str | None:
-    """What a program does not take of these; None where it takes all. What is filled in later counts as right."""
+    """Return why a program rejects these arguments; None if it accepts them. Values filled in later count as valid."""
     said = StringIO()
     try:
         with redirect_stderr(said), redirect_stdout(said):
@@ -103,7 +103,7 @@ _OF_EACH: dict[str, tuple[str, ...]] = {
 }
 PROGRAMS = frozenset(_OF_EACH)
 _OPEN = re.compile(r"\{\{.+\}\}|\$\{.+\}")
-"""What a run or a deployment fills in."""
+"""References that a run or a deployment fills in."""
 _NEEDED = ("project", "pipeline")
 _DEFAULTS = Parameters(project=Path())
 _KINDS: dict[str, tuple[_Kind, str]] = {

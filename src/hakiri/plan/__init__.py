@@ -1,1 +1,1 @@
-"""A plan is arithmetic over facts: it asks nobody, and the same facts give the same plan (G1)."""
+"""Make plans from facts, without any I/O: the same facts give the same plan (G1)."""

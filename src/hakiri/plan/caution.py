@@ -1,4 +1,4 @@
-"""What works and may still surprise is said before anything is read."""
+"""Cautions of a plan: what works, but may surprise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SKEW = 4
 
 
 class CautionKind(StrEnum):
-    """What a caution is about; a program decides by this, not by the text."""
+    """The kind of a caution, for programs."""
 
     PARALLELISM = "parallelism"
     NO_CURSOR = "no-cursor"
@@ -59,12 +59,12 @@ TOLD_BY_RUNS = frozenset(
         CautionKind.LOST_MANIFESTS,
     }
 )
-"""What every run says and journals, too: the table may come to lack rows, or hold others than its source has."""
+"""Cautions that every run repeats and journals: the table may miss rows, or have rows that its source has not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """Something to know about a table's plan."""
+    """A warning about a table's plan."""
 
     kind: CautionKind
     text: str
@@ -79,7 +79,7 @@ def cautions(
     target: Target,
     changes: Iterable[SchemaChange],
 ) -> tuple[Caution, ...]:
-    """Everything to know about the table, what was declared first, then what was found."""
+    """Return all cautions of a table: first those from its declaration, then those from the facts."""
     return tuple(
         Caution(kind, text)
         for part in (
@@ -121,7 +121,7 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
             if getattr(pipeline.spec.backfill, knob) is not None
         ]
         means = f", and {' and '.join(unused)} mean nothing" if unused else ""
-        # A file is read once, and a table that is exchanged is read whole by intent.
+        # A file is read once, and a table that is replaced is meant to be read whole.
         is_expected = pipeline.is_replacing(table) or is_of_files(table)
         if unused or not is_expected:
             yield CautionKind.NO_CURSOR, f"no cursor is declared: every run reads the whole table{means}"
@@ -144,7 +144,7 @@ def _cursor(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
 
 
 def _position(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
-    """Where the cursor stands, or will stand, so far on that new rows may come before it."""
+    """Warn if the cursor is, or will be, so far ahead that new rows may come before it."""
     high = table.survey.high if table.survey else None
     again = f"read the table again from its beginning: `hakiri apply {pipeline.spec.id} --full-refresh`"
     if table.is_ahead and high is not None:
@@ -183,7 +183,7 @@ def _key(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
 
 
 def _named_key(pipeline: PipelineFacts, table: TableFacts) -> tuple[str, ...]:
-    """The key that the manifest names, in columns of the source; none where a transform makes it."""
+    """Return the manifest's key in columns of the source; none if a transform produces it."""
     key = pipeline.load(table).own_key
     known = {column.name for column in table.columns}
     return (key if set(key) <= known else ()) if key else table.spec.primary_key
@@ -267,7 +267,7 @@ def _files(pipeline: PipelineFacts, table: TableFacts, history: History, portion
 
 
 def _marks(span: OneFile) -> Iterator[str]:
-    """What a file under another name has, too: its size and age, and, as a copy has, its size and its last bytes."""
+    """Return what identifies a renamed or copied file: size and age, and size and last bytes."""
     yield span.version
     if span.tail:
         yield f"{span.version.partition('-')[0]} {span.tail}"
@@ -285,14 +285,14 @@ def _lost(pipeline: PipelineFacts, table: TableFacts, history: History) -> Cauti
 
 
 def lost_manifests(chunks: Sequence[str]) -> str:
-    """What is lost of these landed chunks."""
+    """Describe what is missing of these landed chunks."""
     noun = "chunk" if len(chunks) == 1 else "chunks"
     shown = ", ".join(chunks[:3]) + (", ..." if len(chunks) > 3 else "")
     return f"the staged manifests of {len(chunks)} landed {noun} are lost ({shown})"
 
 
 def land_again(pipeline: str) -> str:
-    """What becomes of rows of which it is not known with which columns they were read, and the way out."""
+    """Describe what happens to rows whose columns at the time of reading are unknown, and what to do."""
     what = "a row that was read before a column came, and has a value in it at the source, lands again when it is read"
     return f"{what}: `hakiri apply {pipeline} --full-refresh` lands every row once"
 

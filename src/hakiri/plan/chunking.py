@@ -1,4 +1,4 @@
-"""Every row a round is to read lies in exactly one of its chunks, whatever the shape of the source's cursor."""
+"""Cut a round into chunks, so that each of its rows is in exactly one, for every kind of cursor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PartitionKeys = tuple[tuple[str, KeyValue | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a table is to be cut: along which column, by which window, to which size."""
+    """How a table is cut: by which column, window and size."""
 
     table: TableKey
     kind: CursorKind
@@ -36,7 +36,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What one chunk will read, and about how much that is; None is not known."""
+    """What one chunk will read, and about how much; None is unknown."""
 
     reading: Reading
     rows: int | None = None
@@ -44,7 +44,7 @@ class Portion:
 
 
 def portions(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Portion, ...]:
-    """The portions of one round, in order of dispatch. Raises WindowTooSmall."""
+    """Return the portions of one round, in order of dispatch. Raises WindowTooSmall."""
     reach = _reach(survey, cut)
     return tuple(
         Portion(_reading(piece, cut, since, reach), piece.rows, piece.bytes) for piece in _pieces(survey, cut, since)
@@ -56,12 +56,12 @@ def _pieces(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Piece, ..
         case CursorKind.MONOTONIC | CursorKind.PARTITIONED_MONOTONIC:
             return _ranges(survey, cut, since)
         case CursorKind.OPAQUE_TOKEN:
-            # The next token is known only once this one has been walked.
+            # The next token is known only after this one has been read.
             return survey.pieces[:1]
         case CursorKind.SNAPSHOT_ID if since is None:
             return _ranges(survey, cut, since)
         case CursorKind.SNAPSHOT_ID:
-            # A log is read in its own order: one chunk for each stream.
+            # A log is read in order: one chunk for each stream.
             return tuple(piece for stream in _streams(survey.pieces).values() for piece in join_pieces(stream, None))
         case _:
             assert_never(cut.kind)
@@ -72,7 +72,7 @@ def _ranges(survey: Survey, cut: Cut, since: KeyValue | None) -> tuple[Piece, ..
     if cut.column and cut.window and _is_time(survey.low) and _is_time(survey.high) and not is_of_files:
         return _windows(survey, cut, cut.column.name, cut.window, _later(survey.low, since))
     if survey.needs_one_snapshot and len(survey.pieces) > 1:
-        # Such pieces fit together only while one pin lasts, and a round may outlive the run that planned it.
+        # Such pieces fit together only under one pinned snapshot, and a round may outlive the run that planned it.
         return (Piece(WholeTable(), survey.rows, survey.bytes),)
     return join_pieces(survey.pieces, cut.target)
 
@@ -94,7 +94,7 @@ def _windows(survey: Survey, cut: Cut, column: str, window: timedelta, low: Time
 
 
 def _streams(pieces: Iterable[Piece]) -> dict[PartitionKeys | None, list[Piece]]:
-    """The pieces by partition, in the order in which the partitions appear; None is no partition."""
+    """Group the pieces by partition, in order of appearance; None is no partition."""
     streams: dict[PartitionKeys | None, list[Piece]] = {}
     for piece in pieces:
         keys = piece.span.keys if isinstance(piece.span, Partition) else None
@@ -109,14 +109,14 @@ def _within(keys: PartitionKeys | None, piece: Piece) -> Piece:
 
 
 def _reading(piece: Piece, cut: Cut, since: KeyValue | None, reach: KeyValue | None) -> Reading:
-    # A file that has not been read yet is read whole: what is new in it need not be late in time.
+    # A file that has not been read yet is read whole, because its rows need not be recent.
     return (
         Reading(piece.span) if isinstance(piece.span, OneFile) else Reading(piece.span, since, reach, column=cut.column)
     )
 
 
 def _reach(survey: Survey, cut: Cut) -> KeyValue | None:
-    """Where the cursor may move once all of it has landed: what was the top before any of it was read."""
+    """Return where the cursor may move once the round has landed: the source's top before the round was read."""
     if cut.kind is CursorKind.OPAQUE_TOKEN or (cut.column is None and cut.kind is not CursorKind.SNAPSHOT_ID):
         return None
     high = survey.high
@@ -128,5 +128,5 @@ def _is_time(value: KeyValue | None) -> bool:
 
 
 def _later(first: KeyValue | None, second: KeyValue | None) -> Time:
-    """The later of two times of one kind; the one that is a time, where only one is."""
+    """Return the later of two times of one kind; if only one is a time, that one."""
     return max(value for value in (first, second) if isinstance(value, date))

@@ -1,4 +1,4 @@
-"""Programs read a plan as one documented, versioned document (docs/plan.md), without a secret or a key of a row."""
+"""Write a plan as a versioned document for programs (docs/plan.md), without secrets or keys of rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ VERSION = 1
 
 
 def to_document(plan: Plan) -> dict[str, Any]:
-    """The plan as plain data; the same plan gives the same document."""
+    """Return the plan as plain data; the same plan gives the same document."""
     pipelines = [_pipeline(one) for one in plan.pipelines]
     views = [{"view": one.view, "change": one.verb.value, "waits_for": list(one.waits_for)} for one in plan.views]
     return {"version": VERSION, "has_work": plan.has_work, "pipelines": pipelines, "views": views}
 
 
 def knob_text(value: object) -> str | int | None:
-    """A knob's value as a manifest would write it; None is no limit."""
+    """Return a knob's value as a manifest would write it; None is no limit."""
     match value:
         case timedelta():
             return format_duration(value)
@@ -76,7 +76,7 @@ def _table(table: TablePlan, kind: CursorKind) -> dict[str, Any]:
 
 
 def _cursor(progression: Progression, kind: CursorKind) -> dict[str, Any]:
-    # Whoever holds a vendor's page token can read the page.
+    # A vendor's page token may grant access to the page.
     is_shown = kind is not CursorKind.OPAQUE_TOKEN
     return {
         "column": progression.column,

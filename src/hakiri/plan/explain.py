@@ -1,4 +1,4 @@
-"""People read a plan as a few lines: what would be read, what would change, and what to beware of."""
+"""Explain a plan in a few lines: what would be read, what would change, and what to watch out for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VIEW_MARKS = {ViewVerb.CREATE: "+", ViewVerb.REPLACE: "~", ViewVerb.DROP: "-"}
 
 
 def explain(plan: Plan) -> list[str]:
-    """The plan as lines of text, the verdict last. Never more than `MAX_LINES` and a few."""
+    """Return the plan as lines of text, the summary last; about `MAX_LINES` at most."""
     told = [*(line for pipeline in plan.pipelines for line in _pipeline(pipeline)), *_views(plan.views)]
     lines = [mask(line) for line in told]
     hidden = len(lines) - MAX_LINES
@@ -113,7 +113,7 @@ def _chunks(chunks: tuple[PlannedChunk, ...]) -> Iterator[str]:
 
 
 def describe_reading(chunk: Chunk) -> str:
-    """Say which part of the source a chunk reads: a file, or a window of the cursor."""
+    """Describe which part of the source a chunk reads: a file, or a window of the cursor."""
     span = from_json(chunk.predicate).span
     return span.path if isinstance(span, OneFile) else _stretch(chunk.window)
 

@@ -1,4 +1,4 @@
-"""A sealed plan is carried out only over the facts it was made of, and names the one that has moved."""
+"""Seal plans: a digest for each fact, so that a sealed plan is applied only if no fact has changed."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ _VIEWS = "views"
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a plan rests on: a digest for each fact, by a name that people understand."""
+    """Digests of the facts of a plan, by a readable name for each."""
 
     parts: tuple[tuple[str, str], ...]
 
     @property
     def digest(self) -> str:
-        """One digest over all of them."""
+        """Return one digest of all facts."""
         return _digest(dict(self.parts))
 
     @property
     def pipelines(self) -> tuple[str, ...]:
-        """The pipelines of the plan."""
+        """Return the pipelines of the plan."""
         return tuple(name.partition("`")[2].rstrip("`") for name, _ in self.parts if name.startswith(_MANIFEST))
 
     @property
     def views(self) -> Fingerprint:
-        """What the plan of views rests on."""
+        """Return the digests for the plan of views."""
         return Fingerprint(tuple(part for part in self.parts if part[0] == _VIEWS))
 
     def of(self, pipeline: str) -> Fingerprint:
-        """What the plan of one pipeline rests on."""
+        """Return the digests for the plan of one pipeline."""
         return Fingerprint(tuple(part for part in self.parts if f"`{pipeline}`" == _owner(part[0])))
 
 
 def fingerprint(pipelines: Iterable[PipelineFacts]) -> Fingerprint:
-    """The digests of manifests, cursors, schemas and source bounds; the same facts give the same, in any process."""
+    """Digest manifests, cursors, schemas and source bounds; the same facts give the same digests in any process."""
     ordered = sorted(pipelines, key=lambda facts: facts.spec.id)
     return Fingerprint(tuple((name, _digest(plain)) for facts in ordered for name, plain in _parts(facts)))
 
 
 def fingerprint_views(facts: ViewFacts) -> Fingerprint:
-    """The digest of the project's definitions and of those that were made; none where there are neither."""
+    """Digest the project's view definitions and those that were applied; nothing if there are neither."""
     wanted, made = {view.name: view.text for view in facts.wanted}, facts.made or {}
     if not wanted and not made:
         return Fingerprint(())
@@ -66,7 +66,7 @@ def fingerprint_views(facts: ViewFacts) -> Fingerprint:
 
 
 def seal_plan(plan: Plan, pipelines: Iterable[PipelineFacts], views: ViewFacts | None = None) -> str:
-    """The plan and its fingerprint as the text of a file. It holds digests of the facts, not the facts."""
+    """Write the plan and its fingerprint as text. It contains digests of the facts, not the facts."""
     sealed = Fingerprint((*fingerprint(pipelines).parts, *fingerprint_views(views or ViewFacts()).parts))
     document = masked(to_document(plan))
     seal = {"fingerprint": sealed.digest, "parts": dict(sealed.parts), "plan": _digest(document)}
@@ -74,7 +74,7 @@ def seal_plan(plan: Plan, pipelines: Iterable[PipelineFacts], views: ViewFacts |
 
 
 def open_sealed(text: str) -> Fingerprint:
-    """The fingerprint in a sealed plan's file. Raises PlanUnreadable for any other text, or one that was edited."""
+    """Parse the fingerprint of a sealed plan's file. Raises PlanUnreadable for any other or edited text."""
     match _loaded(text):
         case {"version": int(version)} if version != VERSION:
             raise PlanUnreadable(reason=f"it has version {version}, this release knows {VERSION}")
@@ -92,7 +92,7 @@ def open_sealed(text: str) -> Fingerprint:
 
 
 def check_unmoved(sealed: Fingerprint, now: Fingerprint) -> None:
-    """Return when nothing the plan rests on has moved; raise PlanMoved, naming what has, otherwise."""
+    """Check that no fact of the plan has changed. Raises PlanMoved, which names those that have."""
     before, after = dict(sealed.parts), dict(now.parts)
     moved = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
     if moved:
@@ -128,13 +128,13 @@ def _schema(table: TableFacts) -> Any:
 
 
 def _bounds(survey: Survey) -> Any:
-    # Counts are left out: an estimate may differ between two looks at the same rows.
+    # Counts are left out, because estimates of the same rows may differ.
     pieces = [spans.to_json(piece.span) for piece in survey.pieces]
     return [_value(survey.low), _value(survey.high), pieces]
 
 
 def _value(value: KeyValue | None) -> Any:
-    # Not every bound is a key: what is not even equal to itself has no text.
+    # Not every bound is a key: NaN, which is not equal to itself, has no text.
     return value if value is None or value != value else to_plain(value)
 
 

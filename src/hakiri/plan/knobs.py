@@ -1,4 +1,4 @@
-"""Whoever reads a plan sees every setting that is in force, and who set it."""
+"""The settings in force for a pipeline, and where each comes from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Origin(StrEnum):
-    """Who set a knob."""
+    """Where a setting comes from."""
 
     MANIFEST = "manifest"
     CONNECTOR = "connector"
@@ -34,7 +34,7 @@ class Setting(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """What is in force for a pipeline; None is no limit."""
+    """The settings in force for a pipeline; None is no limit."""
 
     cursor_kind: Setting[CursorKind]
     parallelism: Setting[int]
@@ -45,12 +45,12 @@ class Knobs:
     max_attempts: Setting[int]
 
     def by_name(self) -> dict[str, Setting[Any]]:
-        """Every knob, in the order people read them."""
+        """Return every setting, in the order of display."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
 def knobs_of(pipeline: PipelineFacts) -> Knobs:
-    """The manifest's value where it has one, else the connector's, else ours."""
+    """Return the manifest's value if it has one, else the connector's, else the default."""
     spec, hint = pipeline.spec, pipeline.hint
     asked = spec.backfill
     rate = RateBudget(asked.rate_budget.requests, asked.rate_budget.seconds) if asked.rate_budget else None
@@ -66,7 +66,7 @@ def knobs_of(pipeline: PipelineFacts) -> Knobs:
 
 
 def window_for(pipeline: PipelineFacts, table: TableFacts) -> timedelta | None:
-    """How much time one chunk of the table covers; None where it is cut by size.
+    """Return the span of time of one chunk of the table; None if the table is cut by size.
 
     Raises NoWindowForCursor when the manifest asks for a window along a cursor that is no time.
     """
@@ -82,7 +82,7 @@ def window_for(pipeline: PipelineFacts, table: TableFacts) -> timedelta | None:
 
 def _parallelism(pipeline: PipelineFacts) -> Setting[int]:
     if pipeline.cursor_kind is CursorKind.OPAQUE_TOKEN:
-        return Setting(1, Origin.CONNECTOR)  # tokens are walked one after the other, whatever is asked
+        return Setting(1, Origin.CONNECTOR)  # page tokens are read one after the other, whatever the manifest says
     return _first(pipeline.spec.backfill.parallelism, max(1, pipeline.hint.safe_parallelism))
 
 

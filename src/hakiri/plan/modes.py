@@ -1,4 +1,4 @@
-"""What a table's load means for what has to be read and when it may land."""
+"""What a table's load mode means for reading and landing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _COLUMN_KINDS = frozenset({CursorKind.MONOTONIC, CursorKind.PARTITIONED_MONOTONI
 
 
 def key_rules(pipeline: PipelineSpec, table: TableSpec, primary_key: tuple[str, ...]) -> tuple[KeyRule, ...]:
-    """What sets rows without a key aside while they are read; nothing where they are to stop the landing."""
+    """Return the rules that quarantine rows without a key while they are read; none if they should stop the landing."""
     load = pipeline.load_of(table)
     if not load.quarantines_null_keys:
         return ()
@@ -18,21 +18,21 @@ def key_rules(pipeline: PipelineSpec, table: TableSpec, primary_key: tuple[str, 
 
 
 def cursor_of_table(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) -> str | None:
-    """The column that tells what is new; None where none is declared, or where progress is not a column at all."""
+    """Return the declared cursor column; None if there is none, or if progress is not a column."""
     incremental = pipeline.incremental_of(table)
     return incremental.column if incremental and kind in _COLUMN_KINDS else None
 
 
 def watermark_of(pipeline: PipelineSpec, table: TableSpec, kind: CursorKind) -> str | None:
-    """The column whose greatest value in the table says where the next read starts; None where a cursor does."""
+    """Return the column whose maximum in the table is the start of the next read; None if a cursor is."""
     return pipeline.load_of(table).watermark if kind in _COLUMN_KINDS else None
 
 
 def tells_versions(pipeline: PipelineSpec, table: TableSpec, key: tuple[str, ...], cursor: str | None) -> bool:
-    """Whether a row that lands again is known by more than its content: by its key and its cursor, or its sequence."""
+    """Return whether a repeated row is recognized by key and cursor, or by sequence, rather than by content."""
     return bool(key and cursor) or pipeline.load_of(table).has_sequence
 
 
 def replaces_table(pipeline: PipelineSpec, table: TableSpec) -> bool:
-    """Whether each landing stands in the place of the last one, so that only a whole table may land."""
+    """Return whether each landing replaces all rows, so that only a whole table may land."""
     return pipeline.load_of(table).replaces_table

@@ -1,4 +1,4 @@
-"""Whether a chunk may bring rows that the table has already is known from what was planned, not from the rows."""
+"""Decide from the plan, not from rows, which chunks may bring rows that the table has already."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hakiri.plan.rounds import History
 
 
 def overlapping(chunks: Iterable[Chunk], history: History) -> frozenset[ChunkKey]:
-    """Those of which an earlier round, or a landed generation of the chunk, may have brought some rows.
+    """Return the chunks of which an earlier round, or a landed generation, may have brought some rows.
 
     Chunks of one round share no row. A file is read once, so it overlaps only with another version of itself.
     """
@@ -27,7 +27,7 @@ def overlapping(chunks: Iterable[Chunk], history: History) -> frozenset[ChunkKey
 def landed_before(
     known: Iterable[ChunkState], landed: frozenset[ChunkKey], surveyed: Iterable[Piece]
 ) -> tuple[ChunkState, ...]:
-    """The landed chunks of files that are to be read again: chunks of them are open, or they have changed since."""
+    """Return the landed chunks of files that are read again: they have open chunks, or have changed."""
     history = History.of(known, landed)
     read = spans_read(history, history.refreshed)
     waiting = (state.chunk for state in history.open if state.status is not ChunkStatus.DONE)
@@ -44,7 +44,7 @@ def landed_before(
 
 
 def spans_read(history: History, since: int) -> set[Span]:
-    """What chunks of this round and of later ones have read, or will; what was gone by then was not read."""
+    """Return the spans that chunks of this and later rounds read, without those that were gone at the source."""
     there = (state for state in history.since(since) if not (state.seal and state.seal.gone))
     return {from_json(state.chunk.predicate).span for state in there}
 
@@ -55,12 +55,12 @@ def _may_overlap(chunk: Chunk, versions: Counter[str | None]) -> bool:
 
 
 def _may_have_rows(state: ChunkState, first: Mapping[str, int]) -> bool:
-    # A rewind may find a file gone: what it held is in the table all the same.
+    # A rewind may find a file gone; its rows are in the table all the same.
     return state.seal is None or state.seal.rows > 0 or _has_landed_before(state.chunk, first)
 
 
 def _has_landed_before(chunk: Chunk, first: Mapping[str, int]) -> bool:
-    """Whether an earlier generation has landed, by the first one of each chunk that has."""
+    """Return whether an earlier generation has landed, given the first landed generation of each chunk."""
     return first.get(chunk.key.chunk, chunk.key.generation) < chunk.key.generation
 
 

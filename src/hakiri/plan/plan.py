@@ -1,4 +1,4 @@
-"""A plan is a value with two readers: people see it explained, and a run carries out exactly what it says."""
+"""The plan: a value that `hakiri plan` explains and that a run carries out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hakiri.spec.load import Load
 
 @dataclass(frozen=True, slots=True)
 class PlannedChunk:
-    """A chunk the catalog does not have yet, and about how much it holds; None is not known."""
+    """A chunk that the catalog does not have yet, and its estimated size; None is unknown."""
 
     chunk: Chunk
     rows: int | None
@@ -27,7 +27,7 @@ class PlannedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many chunks stand where, each counted once."""
+    """The number of chunks in each state, each counted once."""
 
     new: int = 0
     pending: int = 0
@@ -39,23 +39,23 @@ class Counts:
 
     @property
     def open(self) -> int:
-        """The chunks that a run still has to do something about."""
+        """Return the number of chunks that a run still has to work on."""
         return self.new + self.pending + self.running + self.waiting + self.staged + self.failed
 
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """The rows the source has and the table lacks; None is not known."""
+    """The rows that the source has and the table lacks; None is unknown."""
 
     rows: int | None
     bytes: int | None
     is_exact: bool
-    """Whether the rows were counted and all of them are new; else they are estimated, or overlap what has landed."""
+    """Whether the rows were counted and are all new; otherwise they are estimated, or overlap landed rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progression:
-    """The cursor a table is read by: where the next read starts, and where it will stand after."""
+    """The cursor of a table: where the next read starts, and the value after it."""
 
     column: str | None
     lag: timedelta
@@ -65,7 +65,7 @@ class Progression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablePlan:
-    """What there is to do for one table."""
+    """The plan of one table."""
 
     table: TableKey
     phase: Phase
@@ -87,13 +87,13 @@ class TablePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelinePlan:
-    """What there is to do for one pipeline."""
+    """The plan of one pipeline."""
 
     pipeline: str
     is_new: bool
     phase: Phase
     move: Move | None
-    """The step to the next phase, where there is one to take."""
+    """The change to the next phase, if there is one."""
     knobs: Knobs
     tables: tuple[TablePlan, ...]
 
@@ -104,11 +104,11 @@ class PipelinePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What there is to do."""
+    """The plan of a project."""
 
     pipelines: tuple[PipelinePlan, ...]
     views: tuple[ViewChange, ...] = ()
-    """What becomes of views, once everything else is done."""
+    """The changes of views, after everything else."""
 
     @property
     def has_work(self) -> bool:
@@ -116,7 +116,7 @@ class Plan:
 
     @property
     def new_chunks(self) -> tuple[Chunk, ...]:
-        """What the catalog is to be told, pipeline by pipeline."""
+        """Return the new chunks of all pipelines, to be added to the catalog."""
         return tuple(
             planned.chunk for pipeline in self.pipelines for table in pipeline.tables for planned in table.chunks
         )

@@ -1,4 +1,4 @@
-"""A read is closed at the bottom, at the last cursor less the lag, so ties and late commits are read and not lost."""
+"""Where the next read starts: at the last cursor less the lag, inclusive, so that ties and late rows are not lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hakiri.spec.validation_errors import guess
 
 
 def floor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
-    """Where the next read of the table starts, and so where its survey looks from; None is the very beginning.
+    """Return where the next read and survey of the table start; None is the very beginning.
 
     Raises CursorColumnMissing, UnfitForCursor and CursorUnreadable.
     """
@@ -36,12 +36,12 @@ def floor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     if last is None:
         return start
     lowered = _lowered(last, lag_of(pipeline, table))
-    # Only what `start_from` can be is ordered here as it is at the source.
+    # Only values that `start_from` can have are ordered here as at the source.
     return max(lowered, start) if start is not None and type(lowered) is type(start) else lowered
 
 
 def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
-    """Where the last read came to: the cursor the catalog has, or what the table holds where that decides.
+    """Return where the last read ended: the catalog's cursor, or the table's watermark if that decides.
 
     Raises WatermarkUnfit, CursorColumnChanged, and CursorUnreadable where the column has become one of another type.
     """
@@ -64,7 +64,7 @@ def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
 
 
 def cursor_column(pipeline: PipelineFacts, table: TableFacts) -> str | None:
-    """The column that tells what is new; None where there is none, or where progress is not a column at all.
+    """Return the cursor column; None if there is none, or if progress is not a column.
 
     Raises CursorColumnMissing, and CursorUnordered where its order at the source is not that of what lands.
     """
@@ -80,19 +80,19 @@ def cursor_column(pipeline: PipelineFacts, table: TableFacts) -> str | None:
 
 
 def described_cursor(pipeline: PipelineFacts, table: TableFacts) -> CursorColumn | None:
-    """The same column with the type that its source describes. Raises what `cursor_column` raises."""
+    """Return the cursor column with the type that its source describes. Raises what `cursor_column` raises."""
     column = cursor_column(pipeline, table)
     return None if column is None else CursorColumn(column, shown_type(table.type_of(column)))
 
 
 def type_of_cursor(pipeline: PipelineFacts, table: TableFacts) -> CursorType | None:
-    """The line the cursor's values lie on; None without a cursor column."""
+    """Return the kind of the cursor's values; None without a cursor column."""
     column = cursor_column(pipeline, table)
     return None if column is None else CursorType.of(table.type_of(column))
 
 
 def lag_of(pipeline: PipelineFacts, table: TableFacts) -> timedelta:
-    """How far the next read goes back behind the cursor. Raises UnfitForCursor where the cursor is no time."""
+    """Return how far the next read goes back before the cursor. Raises UnfitForCursor if the cursor is not a time."""
     incremental = pipeline.incremental(table)
     line = type_of_cursor(pipeline, table)
     if incremental is None or line is None or not incremental.lag:
@@ -103,7 +103,7 @@ def lag_of(pipeline: PipelineFacts, table: TableFacts) -> timedelta:
 
 
 def _stored(pipeline: PipelineFacts, table: TableFacts) -> StoredCursor | None:
-    """What the last read came to, as it was kept. Raises WatermarkUnfit."""
+    """Return the stored end of the last read. Raises WatermarkUnfit."""
     if watermark_of(pipeline.spec, table.spec, pipeline.cursor_kind) is not None:
         value = _watermark(pipeline, table)
         return None if value is None else StoredCursor(value)
@@ -112,7 +112,7 @@ def _stored(pipeline: PipelineFacts, table: TableFacts) -> StoredCursor | None:
 
 
 def _watermark(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
-    """The table's watermark, as far as a source can be asked from it on.
+    """Return the table's watermark in a form that the source can be read from.
 
     A text is not: its order at the source may be another than the table's, so all of it is read and judged there.
     """

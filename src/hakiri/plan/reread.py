@@ -1,4 +1,4 @@
-"""A rewind takes the chunks that together read its window, and no round for what a later one reads as well."""
+"""Choose the chunks of a rewind: together they read the window, and parts that a later round reads are skipped."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hakiri.plan.reading import Reading, edge, from_json
 from hakiri.plan.rounds import History
 
 _LeftOver = dict[PartitionKeys | None, Window | None]
-"""By partition, what the later rounds do not read; None is nothing. A partition that none of them has is not in it."""
+"""By partition, the window that later rounds do not read; None is nothing. Partitions of no later round are missing."""
 
 
 def chunks_to_reread(history: History, window: Window) -> frozenset[ChunkKey]:
-    """The chunks that read all of the window again. Raises WindowMismatch.
+    """Return the chunks that read all of the window again. Raises WindowMismatch.
 
     A round is open at the top (docs/adr/0010), and from where a later one begins, that one reads the same. What was
     read before the last full refresh is not in the table any more, and the source may not even have its columns.
@@ -35,7 +35,7 @@ def chunks_to_reread(history: History, window: Window) -> frozenset[ChunkKey]:
 
 
 def _needed(window: Window, span: Span, left_over: _LeftOver) -> Window | None:
-    """What of a chunk's window no later round reads."""
+    """Return the part of a chunk's window that no later round reads."""
     rest = left_over.get(_partition(span), Window())
     return None if rest is None else window.under(rest.upper)
 
@@ -48,12 +48,12 @@ def _leave_over(left_over: _LeftOver, reading: Reading) -> None:
     if rest is None or reading.since is None:
         left_over[partition] = None
     else:
-        # A floor without an edge, such as a text, takes nothing from earlier rounds: nobody here knows where it lies.
+        # A floor without an edge, such as a text, removes nothing: only the source knows its order.
         left_over[partition] = rest.under(edge(reading.since, up=True))
 
 
 def _reads_on(span: Span) -> bool:
-    """Whether its round reads all there is from the floor on; files and pages are read for themselves."""
+    """Return whether its round reads everything from the floor on; files and pages are read one by one."""
     inner = span.within if isinstance(span, Partition) else span
     return not isinstance(inner, OneFile | PageToken)
 

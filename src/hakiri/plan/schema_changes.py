@@ -1,4 +1,4 @@
-"""What a landing would do to a table's schema is known, as data, before anything lands."""
+"""Compute how a landing would change a table's schema, before anything lands."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from hakiri.spec.pipeline import SchemaPolicy
 
 
 class ChangeKind(StrEnum):
-    """How a schema moved. A column renamed without a word is one that was dropped and one that was added."""
+    """How a schema changed. An undeclared rename is a dropped column and an added one."""
 
     ADDED = "added"  # older rows get NULL
     DROPPED = "dropped"  # the table keeps it and its values; new rows get NULL
     WIDENED = "widened"
     NARROWED = "narrowed"  # rejected, unless accepted: the table keeps the wider type
     CHANGED = "changed"  # rejected, unless accepted: neither type holds the other's values, so it becomes text
-    RENAMED = "renamed"  # as declared; rejected where both names are there
-    RESHAPED = "reshaped"  # by another transform; rejected where landed rows would no longer be known again
-    REKEYED = "rekeyed"  # rejected, unless every row is read anew
+    RENAMED = "renamed"  # as declared; rejected if both names exist
+    RESHAPED = "reshaped"  # by another transform; rejected if landed rows would no longer be recognized
+    REKEYED = "rekeyed"  # rejected, unless every row is read again
     MERGED = "merged"  # by upsert, into a table that may have several rows of a key; rejected in the same way
 
 
@@ -53,7 +53,7 @@ class SchemaChange:
 
 
 def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChange, ...]:
-    """What would change, columns in the order of what would land. Under a strict policy nothing is applied."""
+    """All changes, in the order of the columns that would land. Under a strict policy none is applied."""
     if table.landed_columns is None:
         return ()
     renamed = table.spec.renamed
@@ -66,7 +66,7 @@ def schema_changes(table: TableFacts, policy: SchemaPolicy) -> tuple[SchemaChang
 
 
 def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: SchemaPolicy) -> HakiriError | None:
-    """Why the table takes nothing from its source as it is now; None where it takes what comes."""
+    """Return the error of a table that cannot follow its source; None if it can."""
     refused = [one for one in changes if not one.is_applied]
     if not refused:
         return None
@@ -86,7 +86,7 @@ def refusal(pipeline: str, table: str, changes: Sequence[SchemaChange], policy: 
 
 
 def told(change: SchemaChange) -> str:
-    """A change in a few words: `+ note string`, `~ total int -> bigint`."""
+    """Describe a change in a few words: `+ note string`, `~ total int -> bigint`."""
     types = " -> ".join(one for one in (change.before, change.after) if one is not None)
     return f"{MARKS[change.kind]} {change.column} {types}"
 
@@ -104,7 +104,7 @@ MARKS = {
 }
 
 _DIGITS = 8
-"""How much of a transform's digest people are shown."""
+"""How many characters of a transform's digest are shown."""
 _OURS = frozenset({*PROVENANCE, *CHANGE, KEPT_COLUMN, *MIRRORED})
 
 Change = tuple[ChangeKind, str, str | None, str | None]
@@ -133,7 +133,7 @@ def _reshaped(table: TableFacts) -> Iterator[Change]:
 
 
 def _met_again(table: TableFacts) -> frozenset[str]:
-    """The transforms that landed rows went through which the next read may meet and has to know by their content."""
+    """Return the transforms of landed rows that the next read may bring again and must recognize by content."""
     if not table.is_known_by_content:
         return frozenset()
     return table.reread_transforms if is_of_files(table) else table.older_transforms
@@ -145,7 +145,7 @@ def _transform(table: TableFacts) -> str:
 
 def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
     kind, column, _, after = change
-    if kind is ChangeKind.RENAMED:  # what the manifest declares is no drift
+    if kind is ChangeKind.RENAMED:  # a declared rename is not a drift
         columns = (table.landed_columns or (), table.produced or ())
         return not any(doubled((one.name for one in names), table.spec.renamed) for names in columns)
     if kind is ChangeKind.RESHAPED:
@@ -160,12 +160,12 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
 
 
 def _is_read_anew(table: TableFacts) -> bool:
-    """Whether every row is being read to take the place of what has landed, in this run or in one that was cut off."""
+    """Return whether all rows are being read to replace the landed ones, in this run or an interrupted one."""
     return table.is_full_refresh or History.of(table.known, table.landed).is_refreshing
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:
-    """How the columns differ, in the order of those that would land; what we add ourselves does not count.
+    """Return how the columns differ, in the order of those that would land, without the columns that Hakiri adds.
 
     A field of a nested column is told by its path, and by the same rules: `address.zip`, `lines.element.price`.
     """
@@ -175,7 +175,7 @@ def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact])
 
 
 def _members(landed: Iterable[tuple[str, Type]], produced: Iterable[tuple[str, Type]], path: str) -> Iterator[Change]:
-    # Delta compares names without case.
+    # Delta ignores the case of names.
     before = {name.casefold(): (path + name, kind) for name, kind in landed}
     after = {name.casefold(): (path + name, kind) for name, kind in produced}
     for name, (column, kind) in after.items():
@@ -202,7 +202,7 @@ def _merged(table: TableFacts) -> Iterator[Change]:
 
 def _retyped(column: str, before: Type, after: Type) -> Iterator[Change]:
     if type(before) is type(after) and isinstance(before, Struct | Array | Map):
-        # Plans show the names of fields in lower case, as they show types.
+        # Plans show the names of fields in lower case, like types.
         old, new = ([(name.lower(), kind) for name, kind in parts(one)] for one in (before, after))
         yield from _members(old, new, f"{column}.")
     elif before != after:

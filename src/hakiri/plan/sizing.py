@@ -1,4 +1,4 @@
-"""A survey's small pieces become chunks of one size: skew widens a chunk's range, never its number of rows."""
+"""Join a survey's small pieces into chunks of similar size: under skew, ranges become wider but not larger."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ LEAST_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """How large a chunk should become; whichever of the two is reached first counts."""
+    """The target size of a chunk; the limit that is reached first counts."""
 
     rows: int = CHUNK_ROWS
     bytes: int = CHUNK_BYTES
 
     def holds(self, piece: Piece) -> bool:
-        """Whether the piece is within the target. What has no size at all is not."""
+        """Return whether the piece is within the target; False if its size is unknown."""
         if piece.rows is None and piece.bytes is None:
             return False
         return (piece.rows or 0) <= self.rows and (piece.bytes or 0) <= self.bytes
 
 
 def target_for(survey: Survey, parallelism: int) -> Target:
-    """The usual size, or a smaller one where the table would otherwise leave slots idle, if that is worth it."""
+    """Return the usual size, or a smaller one if slots would be idle otherwise and it is worth it."""
     return Target(
         rows=_shared(survey.rows, parallelism, LEAST_ROWS, CHUNK_ROWS),
         bytes=_shared(survey.bytes, parallelism, LEAST_BYTES, CHUNK_BYTES),
@@ -37,7 +37,7 @@ def target_for(survey: Survey, parallelism: int) -> Target:
 
 
 def join_pieces(pieces: Iterable[Piece], target: Target | None) -> tuple[Piece, ...]:
-    """The same rows in as few pieces as the target allows; the order stays, and only neighbours are joined.
+    """Join neighbouring pieces into as few as the target allows, in the same order.
 
     Without a target all neighbours are joined, however large they become.
     """

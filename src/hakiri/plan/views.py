@@ -1,4 +1,4 @@
-"""What there is to do about views is the difference between the project's definitions and those that were made."""
+"""Plan changes of views: the difference between the project's definitions and those that were applied."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hakiri.model.view import MadeView, View, tables_below
 
 
 class ViewVerb(StrEnum):
-    """What becomes of a view."""
+    """The change of a view."""
 
     CREATE = "create"
     REPLACE = "replace"
@@ -19,39 +19,39 @@ class ViewVerb(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ViewChange:
-    """One view that is not as the project wants it."""
+    """One view that differs from its definition in the project."""
 
     view: str
     verb: ViewVerb
     waits_for: tuple[str, ...] = ()
-    """Tables that have to land before it can be made."""
+    """Tables that have to land before it can be created."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewFacts:
-    """The views of a project, those that were made, and where its tables stand."""
+    """The views of a project, those that were applied, and the landed tables."""
 
     views: tuple[View, ...] = ()
     """Every view of the project, each after those that it reads."""
     refreshed: frozenset[str] = frozenset()
-    """Those whose rows a hook keeps; they are that hook's to make."""
+    """Materialized views, which a hook creates."""
     made: Mapping[str, MadeView] | None = None
     landed: frozenset[str] = frozenset()
     """The tables that have landed, by their landed names."""
 
     @property
     def wanted(self) -> tuple[View, ...]:
-        """The views that are to be made, each after those that it reads."""
+        """Return the views that should exist, without materialized ones, each after those that it reads."""
         return tuple(view for view in self.views if view.name not in self.refreshed)
 
     def lacking(self, view: View) -> tuple[str, ...]:
-        """The tables below a view that have not landed."""
+        """Return the tables that a view reads, directly or not, and that have not landed."""
         below = tables_below(view, {one.name: one for one in self.views})
         return tuple(table for table in below if table not in self.landed)
 
 
 def plan_views(facts: ViewFacts, addresses: Mapping[str, str]) -> tuple[ViewChange, ...]:
-    """What there is to do, in the order in which it is done: a view after those that it reads, drops last.
+    """Return the changes in order: a view after those that it reads, drops last.
 
     `addresses` are what SQL calls each wanted view where it is to be.
     """
@@ -72,6 +72,6 @@ def _verb(view: View, made: MadeView | None, address: str) -> ViewVerb | None:
 
 
 def _gone(wanted: Sequence[View], made: Collection[str]) -> list[str]:
-    """Those that nobody wants any more, the last that were made first: whoever reads goes before what it reads."""
+    """Return the views to drop, the newest first, so that a view is dropped before those that it reads."""
     names = {view.name for view in wanted}
     return [name for name in reversed(list(made)) if name not in names]

@@ -1,4 +1,4 @@
-"""A window of time cuts a table at the same instants whenever it is planned, so operators can name them."""
+"""Cut a table into windows of time, at instants that do not depend on when it is planned."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Time = datetime | date
 
 
 def windows_between(low: Time, high: Time, window: timedelta) -> int:
-    """How many windows have a part of `low <= t <= high`; 1 where there is nothing between them."""
+    """Count the windows that overlap `low <= t <= high`; 1 if there is nothing between them."""
     first, last = _ticks(low), _ticks(high)
     step = step_of(low, window)
     return max(1, last // step - first // step + 1)
 
 
 def cut_windows(column: str, low: Time, high: Time, window: timedelta, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Every row of the pieces once, cut at whole multiples of the window counted from 1970-01-01 UTC.
+    """Cut the pieces at whole multiples of the window counted from 1970-01-01 UTC; every row is in one part.
 
     The first reaches down without end and takes the rows without a cursor, the last reaches up without end. How many
     rows lie in each is taken from the pieces: exactly where they are cut along the same column, evenly elsewhere.
@@ -39,7 +39,7 @@ def cut_windows(column: str, low: Time, high: Time, window: timedelta, pieces: S
 
 
 def step_of(low: Time, window: timedelta) -> int:
-    """The window in microseconds; at least a day, and in whole days, where the cursor is a date."""
+    """Return the window in microseconds; for a date cursor in whole days, at least one."""
     step = window // timedelta(microseconds=1)
     return step if isinstance(low, datetime) else -(-step // _DAY) * _DAY
 
@@ -49,7 +49,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _ticks(value: Time) -> int:
-    """Microseconds since 1970, as one clock counts them for every kind of time."""
+    """Return the microseconds since 1970 for every kind of time."""
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day, tzinfo=UTC)
     return ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
@@ -63,7 +63,7 @@ def _time(ticks: int, like: Time) -> Time:
 
 
 def _stretch(span: Span, column: str, edges: list[int]) -> tuple[int, int]:
-    """From where to where a span lies along the cursor: the whole way, where it is cut along something else."""
+    """Return the bounds of a span along the cursor; the outermost edges if it is cut by something else."""
     inner = span.within if isinstance(span, Partition) else span
     if not isinstance(inner, KeyRange) or inner.columns != (column,):
         return edges[0], edges[-1]
@@ -75,7 +75,7 @@ def _tick(bound: tuple[KeyValue, ...] | None, otherwise: int) -> int:
 
 
 def _spread(edges: list[int], amounts: Sequence[tuple[tuple[int, int], int | None]]) -> list[int | None]:
-    """How much of the amounts lies between each two edges; together exactly all of it."""
+    """Distribute amounts over the parts between edges; the parts add up exactly. Unknown if one amount is."""
     known = [(stretch, amount) for stretch, amount in amounts if amount is not None]
     if len(known) < len(amounts):
         return [None] * (len(edges) - 1)
@@ -85,7 +85,7 @@ def _spread(edges: list[int], amounts: Sequence[tuple[tuple[int, int], int | Non
 
 
 def _below(edge: int, amounts: Iterable[tuple[tuple[int, int], int]]) -> int:
-    """How much lies below an edge. Whole numbers, so that every machine gives the same (G1)."""
+    """Return how much lies below an edge, in whole numbers, so that every machine computes the same (G1)."""
     found = 0
     for (low, high), amount in amounts:
         if high <= edge:

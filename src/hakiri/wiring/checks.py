@@ -28,7 +28,7 @@ def looks(settings: Settings, read: Callable[[Settings], Project] = read_project
         project = read(settings)
     except HakiriError as wrong:
         yield Look("manifests", _raising(wrong))
-        project = None  # Spark can be looked at all the same
+        project = None  # Spark can be checked without a project
     if settings.names_scope:
         yield Look("secret scope", partial(_say_scope, settings))
     if project:
@@ -49,7 +49,7 @@ def looks(settings: Settings, read: Callable[[Settings], Project] = read_project
 def _looks_at_pipeline(settings: Settings, project: Project, spec: PipelineSpec) -> Iterator[Look]:
     source = f"source of {spec.id}"
     yield Look(source, partial(_say_source, settings, project, spec))
-    for table in spec.tables:  # one that is refused hides none of the others
+    for table in spec.tables:  # each by itself, so that one error does not hide those of other tables
         alone = spec.model_copy(update={"tables": (table,)})
         yield Look(f"{spec.id}: {table.name}", partial(_say_plan, settings, project, alone), needs=(source,))
     yield Look(f"last run of {spec.id}", partial(_say_last_run, settings, project, spec), needs=("catalog",))
@@ -75,7 +75,7 @@ def _looks_at_spark(engine: EngineSettings, schema: str | None) -> Iterator[Look
 
 
 def _looks_from_executors(engine: EngineSettings, settings: Settings, project: Project) -> Iterator[Look]:
-    """Yield the checks of what chunks need on executors, which may be on another network."""
+    """Yield the checks that run on executors, which may be on another network."""
     there = partial(_on_executor, engine)
     yield Look("executor: hakiri", partial(there, say_package), needs=(f"spark: {STEPS[-1]}",))
     needs, folder = ("executor: hakiri",), local_folder(project)

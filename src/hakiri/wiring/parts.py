@@ -57,7 +57,7 @@ WORKER_MODULES = ("hakiri.run.extraction",)
 
 
 def engine_settings(settings: Settings, project: Project | None) -> EngineSettings:
-    """Collect what the project and the environment say about Spark. Raises UnresolvedReference."""
+    """Collect the settings of Spark from the project and the environment. Raises UnresolvedReference."""
     section = project.spec.engine if project else EngineSection()
     said = resolve({"remote": section.remote, "conf": section.conf}, settings.look_up)
     defaults = EngineSettings()
@@ -79,7 +79,7 @@ def connector(settings: Settings, project: Project, spec: PipelineSpec) -> Conne
     Raises UnresolvedReference, ConnectorUnusable or BadConfig.
     """
     config = resolve(spec.source.config, settings.look_up)
-    found = project.pipelines.get(spec.id)  # none for a pipeline under the id that it had before
+    found = project.pipelines.get(spec.id)  # None for a pipeline under its old id
     where = partial(_config_place, found.written) if found else None
     return registry.open_connector(spec.source.connector, config, root=project.root, where=where)
 
@@ -205,7 +205,7 @@ def spark(settings: Settings, project: Project) -> SparkSession:
 
 
 def _hooks(settings: Settings, project: Project, engine: EngineSettings) -> Hooks:
-    # Loaded where something lands: a look at a project calls no hooks.
+    # Loaded only to land: other commands call no hooks.
     from hakiri.land.hooks.call import AllHooks
     from hakiri.land.hooks.https import Poster
     from hakiri.land.hooks.webhook import Webhooks

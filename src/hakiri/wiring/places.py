@@ -25,7 +25,7 @@ from hakiri.stage.port import Files
 
 
 def workplace(settings: Settings, *, imports_functions: bool = False) -> Workplace:
-    """Return where the command was called, with the connectors that are installed.
+    """Return the folder of the command and the project, with the installed connectors.
 
     The arguments of hook functions are checked only where their modules may be imported: an import may hang, and a run
     leaves it to a process that can be stopped.
@@ -35,7 +35,7 @@ def workplace(settings: Settings, *, imports_functions: bool = False) -> Workpla
 
 
 def read_project(settings: Settings, *, context: str = "", tables: str = "", state: str = "") -> Project:
-    """Read the project, with its files, tables and catalog where a job or a notebook says that they are.
+    """Read the project, with its files, tables and catalog at the locations that a job or a notebook gives.
 
     Raises ProjectNotFound and InvalidProject.
     """
@@ -111,7 +111,7 @@ def _context_folder(project: Project) -> Path:
 def files_at(root: str) -> Files:
     if "://" not in root:
         return LocalFiles(Path(root))
-    # Loaded where a store is met: most commands start without it in half the time.
+    # Loaded only for an object store: most commands start in half the time without it.
     from pyarrow.fs import FileSystem
 
     from hakiri.stage.object_store import ObjectStoreFiles

@@ -135,7 +135,7 @@ def maintain_tables(
     from hakiri.run.upkeep import Maintained, Upkeep, maintain  # loads what reads Delta tables
 
     specs, engine = choose_pipelines(project, names), engine_settings(settings, project)
-    # A workspace tends its materialized views itself.
+    # A workspace maintains its materialized views itself.
     tends_views = not names and choose_kind(engine) is not SessionKind.DATABRICKS
     with existing_catalog(settings, project) as catalog:
         if catalog is None:
