@@ -209,7 +209,9 @@ class Claims(list[Event]):
             call()
 
 
-@pytest.mark.parametrize(("mode", "is_there"), [("truncate", True), ("truncate", False), ("blue_green", True)])
+@pytest.mark.parametrize(
+    ("mode", "is_there"), [("truncate", True), ("truncate", False), ("blue_green", True), ("append", True)]
+)
 def test_a_file_that_is_replaced_while_its_table_is_read_leaves_no_hole_in_the_table(
     make_stand: MakeStand, mode: str, is_there: bool
 ) -> None:
@@ -227,7 +229,7 @@ def test_a_file_that_is_replaced_while_its_table_is_read_leaves_no_hole_in_the_t
             (stand.root / "data" / name).replace(stand.root / "data/orders" / name)
 
     stand.events = Claims(replaces)
-    result = stand.apply()["shop"]
+    result = stand.apply(options=RunOptions(is_full_refresh=mode == "append"))["shop"]
     assert result.errors == ()
     landed = [one for one in result.landings if one.landed.outcome.value != "unchanged"]
     assert len(landed) == 1, "the table was made or exchanged once, for all files"

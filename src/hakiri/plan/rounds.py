@@ -84,6 +84,13 @@ class History:
         chunks = [state.chunk for state in self.open]
         return bool(chunks) and all(chunk.is_refresh and chunk.round not in self.landed_rounds for chunk in chunks)
 
+    @property
+    def is_refresh_undone(self) -> bool:
+        """Whether the last round is a full refresh that left the table as it was, because a file had been replaced."""
+        last = self.since(self.last_round)
+        is_refresh = bool(last) and all(from_json(state.chunk.predicate).replaces for state in last)
+        return is_refresh and not self.open and any(state.seal and state.seal.is_replaced for state in last)
+
     def is_refreshing_for(self, asked_by: str) -> bool:
         """The same, of a full refresh that is this one's wish."""
         return self.is_refreshing and all(from_json(state.chunk.predicate).asked_by == asked_by for state in self.open)

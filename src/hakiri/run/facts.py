@@ -235,8 +235,10 @@ def _columns(table: Struct) -> tuple[ColumnFact, ...]:
 
 def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
     decided = last_schema_decision(catalog, key)
+    known, landed = catalog.chunks(key), landed_chunks(catalog, key)
     return replace(
         facts,
+        is_full_refresh=facts.is_full_refresh or History.of(known, landed).is_refresh_undone,
         landed_columns=decided.facts if decided and decided.has_landed else None,
         landed_key=decided.key if decided else (),
         landed_partition=tuple(decided.partition_by) if decided else (),
@@ -245,8 +247,8 @@ def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
         older_transforms=frozenset(decided.older_transforms) if decided else frozenset(),
         landed_mode=decided.mode if decided else "",
         cursor=catalog.cursor(key),
-        known=catalog.chunks(key),
-        landed=landed_chunks(catalog, key),
+        known=known,
+        landed=landed,
     )
 
 

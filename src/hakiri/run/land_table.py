@@ -229,8 +229,7 @@ class TableLander:
 
     def _has_hole(self, request: LandRequest, states: Iterable[ChunkState]) -> bool:
         """Whether the table would be exchanged for rows that lack a file, though another version of it is there."""
-        is_exchange = self._terms.replaces_table and request.replaces_table
-        return is_exchange and any(state.seal is not None and state.seal.is_replaced for state in states)
+        return request.replaces_table and any(state.seal is not None and state.seal.is_replaced for state in states)
 
     def _leave_as_it_is(self, landing: Landing, request: LandRequest, staged: tuple[StagedChunk, ...]) -> Landed | None:
         """End the landing without a row, because the next round reads all files again (G9); None without a table."""

@@ -105,6 +105,16 @@ def test_an_old_spelling_of_a_time_is_not_lost_behind_a_floor(tmp_path: Path) ->
     assert connector.survey(schema).low == datetime(2024, 1, 1, 23, 59, 59, 900000)
 
 
+def test_a_cursor_may_be_the_greatest_exact_double_and_not_the_next(tmp_path: Path) -> None:
+    values = ["-9007199254740994", "-9007199254740992", "1", "9007199254740992", "9007199254740994"]
+    rows = ", ".join(f"({value})" for value in values)
+    connector = database(tmp_path, "CREATE TABLE t (x DOUBLE)", f"INSERT INTO t VALUES {rows}")
+    schema = connector.describe(SourceTable("t", cursor="x"))
+    found = connector.survey(schema)
+    assert (found.low, found.high) == (-(2.0**53), 2.0**53)
+    assert connector.count(schema, WholeTable(), since=1.0) == len(values) - 1, "what is out of range is always read"
+
+
 def test_a_database_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_bytes(b"not a database at all, but long enough to be looked at" * 20)
     connector = open_connector("sqlite", {"path": str(tmp_path / "x.db")})

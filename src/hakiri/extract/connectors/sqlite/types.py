@@ -18,7 +18,6 @@ from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, sorts_otherwise
 from hakiri.extract.connectors.exact_cast import is_number
 from hakiri.extract.connectors.fit_values import Fitted, fit_values
 from hakiri.extract.connectors.sql.limits import Limits, limits_of
-from hakiri.model.cursor import EXACT_REAL
 from hakiri.model.key import KeyValue
 from hakiri.model.types import MAX_DIGITS
 
@@ -131,8 +130,6 @@ def _limits(kind: pa.DataType) -> Limits | None:
     if types.is_decimal(kind):
         most = 10 ** (kind.precision - kind.scale)
         return Limits(f"{-most}", f"{most}", is_open=True)
-    if types.is_floating(kind):
-        return Limits(f"{-EXACT_REAL}", f"{EXACT_REAL}", is_open=True)
     return limits_of(kind)
 
 
