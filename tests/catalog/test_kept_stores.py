@@ -36,6 +36,7 @@ from hakiri.catalog.migrations import SCHEMA_VERSION, statements
 from hakiri.catalog.open import CatalogSettings, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.tables import CHUNKS
 from hakiri.model.chunk import Seal
+from hakiri.model.ledger import LineageEdge
 
 Open = Callable[[int, Path, Callable[[], str]], AbstractContextManager[CatalogSettings]]
 
@@ -91,6 +92,7 @@ def read_and_work(version: int, settings: CatalogSettings, spark: SparkSession |
         assert catalog.finish_landing(landing, version=5).number == 3
         assert catalog.advance_cursor(ORDERS, "9", landing=3).value == "9"
         assert catalog.record_views([], before=catalog.views())
+        catalog.append_lineage([LineageEdge("run-2", "orders#3", "run-2", "landed")])
     finally:
         catalog.close()
 
