@@ -63,7 +63,7 @@ def write_history(catalog: Catalog, clock: ManualClock) -> None:
     catalog.record_run(Run("run-1", PIPELINE, RunStatus.RUNNING, clock.now()))
     landed, staged, failed, running, missing, replaced = catalog.claim(PIPELINE, node="host-1", limit=6)
     for lease in (landed, staged):
-        catalog.complete(lease, Seal(f"data/{lease.chunk.key.chunk}", 10, 1000, "print", cursor='{"value": 7}'))
+        catalog.complete(lease, Seal(f"data/{lease.chunk.key.chunk}", 10, 1000, "print", token='{"value": 7}'))
     catalog.complete(missing, Seal("data/missing", 0, 0, "print", gone=Gone.MISSING))
     catalog.complete(replaced, Seal("data/replaced", 0, 0, "print", gone=Gone.REPLACED))
     catalog.fail(failed, Failure(FailureKind.PERMANENT, "HK405", "not a number"))

@@ -9,7 +9,7 @@ import pytest
 
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Gone, Seal
 from hakiri.model.source import Piece
-from hakiri.model.span import OneFile, WholeTable
+from hakiri.model.span import OneFile, PageToken, Partition, WholeTable
 from hakiri.plan.batch import MOST_CHUNKS, exchanges, next_batch
 from hakiri.plan.overlap import landed_before, overlapping
 from hakiri.plan.reading import Reading, to_json
@@ -69,6 +69,14 @@ def test_a_round_that_is_measured_by_the_table_lands_whole() -> None:
     assert batch(staged, state_of(chunk(2, 3)), landed=[chunk(1, 1)], lands_whole=True) == []
     assert batch(staged, landed=[chunk(1, 1)], lands_whole=True) == ["0002-00001", "0002-00002"]
     assert batch(staged, landed=[chunk(2, 3)], lands_whole=True) == ["0002-00001", "0002-00002"]
+
+
+def test_a_round_of_a_log_lands_whole_and_one_of_pages_does_not_have_to() -> None:
+    log = [chunk(2, place, Reading(Partition((("part", name),)), since=7)) for place, name in enumerate("ab", 1)]
+    assert batch(done(log[0]), state_of(log[1])) == []
+    assert batch(done(*log)) == ["0002-00001", "0002-00002"]
+    pages = [chunk(2, place, Reading(PageToken("next"), since="next")) for place in (1, 2)]
+    assert batch(done(pages[0]), state_of(pages[1])) == ["0002-00001"]
 
 
 def test_the_rest_of_a_round_of_which_a_part_has_landed_does_not_wait_and_does_not_replace() -> None:

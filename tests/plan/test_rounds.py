@@ -195,6 +195,20 @@ def test_a_page_token_is_where_its_chunk_ended() -> None:
     assert cursor_after(CursorKind.OPAQUE_TOKEN, known, landed_keys(first), "") == brought
 
 
+def test_a_position_that_a_log_was_read_up_to_wins_over_the_surveyed_one_and_never_goes_back() -> None:
+    hint = BackfillHint(CursorKind.SNAPSHOT_ID, safe_parallelism=2)
+    (chunk,) = one_round(Survey((Piece(WholeTable()),), low=1, high=7), hint=hint)
+
+    def after(kind: CursorKind, token: str, current: str = "") -> str:
+        return cursor_after(kind, [state_of(chunk, ChunkStatus.DONE, cursor=token)], landed_keys([chunk]), current)
+
+    read, surveyed = to_text(StoredCursor(9)), to_text(StoredCursor(7))
+    assert after(CursorKind.SNAPSHOT_ID, read) == read
+    assert after(CursorKind.SNAPSHOT_ID, "") == surveyed
+    assert after(CursorKind.SNAPSHOT_ID, read, current=to_text(StoredCursor(12))) == to_text(StoredCursor(12))
+    assert after(CursorKind.MONOTONIC, read) == surveyed, "what was read is no measure where a column is the cursor"
+
+
 def test_a_rewound_chunk_opens_its_table_again_and_leaves_the_cursor() -> None:
     first = one_round(survey_of(rows_of([1, 2, 3])))
     second = replace(first[0], key=replace(first[0].key, generation=2))

@@ -144,7 +144,7 @@ def complete(session: Session, lease: Lease, seal: Seal, now: datetime) -> None:
         "row_count": seal.rows,
         "byte_count": seal.bytes,
         "fingerprint": seal.fingerprint,
-        "cursor_committed": seal.cursor,
+        "cursor_committed": seal.token,
         "gone": seal.gone or "",
     }
     if session.rows(COMPLETE, **_held(lease), **sealed, now=to_text(now)):

@@ -112,7 +112,7 @@ def seal_of(row: Row) -> Seal | None:
         row["row_count"],
         row["byte_count"],
         row["fingerprint"],
-        cursor=row["cursor_committed"],
+        token=row["cursor_committed"],
         gone=Gone(row["gone"]) if row["gone"] else None,
     )
 

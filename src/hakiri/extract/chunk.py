@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from hakiri.extract.changes.feed import Feed
 from hakiri.extract.changes.normalize import by_values
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
+from hakiri.extract.connectors.token import token_of
 from hakiri.extract.errors import ChunkTooLarge
 from hakiri.extract.hash import content_of
 from hakiri.extract.landing_types import to_landing
@@ -27,7 +28,7 @@ from hakiri.extract.sink import Sink
 from hakiri.extract.transform.reshape import CHUNK_BYTES, Reshape, Reshaping
 from hakiri.model.columns.quarantine import set_aside
 from hakiri.model.key import KeyValue
-from hakiri.model.span import Span
+from hakiri.model.span import PageToken, Span
 from hakiri.model.staged import HASH_COLUMN, Content, Tally
 from hakiri.model.table import TableSchema
 from hakiri.spec.quality import AnyRowRule
@@ -44,6 +45,8 @@ class ChunkRead:
     span: Span
     columns: tuple[str, ...] | None = None
     since: KeyValue | None = None
+    walks: bool = False
+    """Whether to go on from token to token until a page has no rows, because a part of the pages must not land."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class Extracted:
     """Of the staged rows; None unless requested."""
     notes: tuple[str, ...] = ()
     """Remarks on the read as a whole."""
+    token: KeyValue | None = None
+    """Where the next read continues, if the source has said it."""
 
 
 def extract_chunk(
@@ -81,15 +86,12 @@ def extract_chunk(
     for the rows, MemoryError, and whatever the sink raises. Always closes the connection.
     """
     extraction = _Extraction(read.schema, sink, provenance, rules, reshape, feed, Content() if tells_content else None)
-    with closing(_batches(connector, read)) as batches:
-        for batch in batches:
-            match kind_of(batch):
-                case BatchKind.ROWS:
-                    extraction.rows(batch)
-                case BatchKind.NOTES:
-                    extraction.notes += batch.column("reason").to_pylist()
-                case _:
-                    extraction.faults(batch)
+    part: ChunkRead | None = read
+    while part is not None:
+        before = extraction.read_rows
+        with closing(_batches(connector, part)) as batches:
+            extraction.take(batches)
+        part = extraction.next_page(part) if extraction.read_rows > before else None
     if not extraction.saw_rows:
         # The sink needs the columns even if the chunk has no rows.
         extraction.rows(_empty(read.schema.select(read.columns or read.schema.names)))
@@ -125,11 +127,35 @@ class _Extraction:
         self._content = content
         self.saw_rows = False
         self.notes: list[str] = []
+        self.token: KeyValue | None = None
 
     @property
     def extracted(self) -> Extracted:
         low, high = self._bounds or (None, None)
-        return Extracted(self._tally, low, high, dict(self._broken), self._content, tuple(self.notes))
+        return Extracted(self._tally, low, high, dict(self._broken), self._content, tuple(self.notes), self.token)
+
+    @property
+    def read_rows(self) -> int:
+        return self._tally.read
+
+    def take(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Take the batches of one read, each by its kind."""
+        for batch in batches:
+            match kind_of(batch):
+                case BatchKind.ROWS:
+                    self.rows(batch)
+                case BatchKind.NOTES:
+                    self.notes += batch.column("reason").to_pylist()
+                case BatchKind.TOKEN:
+                    self.token = token_of(batch)
+                case _:
+                    self.faults(batch)
+
+    def next_page(self, read: ChunkRead) -> ChunkRead | None:
+        """Return the read of the page after this one; None if the read is not to be continued, or the page is last."""
+        if not read.walks or not isinstance(self.token, str) or read.span == PageToken(self.token):
+            return None
+        return replace(read, span=PageToken(self.token), since=self.token)
 
     def rows(self, batch: pa.RecordBatch) -> None:
         self.saw_rows = True

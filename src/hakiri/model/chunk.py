@@ -97,7 +97,7 @@ class Seal:
     rows: int
     bytes: int
     fingerprint: str
-    cursor: str = ""
+    token: str = ""  # where the next read continues, as a stored cursor; empty if the source has not said it
     gone: Gone | None = None  # nothing was read, because the source no longer had this part
 
     @property

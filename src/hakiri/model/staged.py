@@ -90,4 +90,5 @@ class StagedChunk:
     content: Content | None = None  # of the staged rows; None unless requested
     ingested_at: datetime | None = None  # of all its rows; None if staged by an earlier release
     transform: str = ""  # the digest of its transform; empty if staged by an earlier release
+    token: KeyValue | None = None  # where the next read continues, for sources that say it
     predicate: str = ""  # what the chunk read, as planned; used to rebuild a lost catalog

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from hakiri.model.chunk import ChunkState
-from hakiri.model.span import OneFile
+from hakiri.model.span import OneFile, PageToken
 from hakiri.plan.facts import PipelineFacts, TableFacts
 from hakiri.plan.overlap import overlapping
 from hakiri.plan.read_from import cursor_column
@@ -32,14 +32,14 @@ def next_batch(
     rows again land apart from those that cannot, because looking for such rows would take equal rows for the same. And
     where a row is known by its content alone (`tells_versions` is false), they land all at once: copies are counted
     against the table, so copies that land apart would be taken for one another. So does a round that `lands_whole`,
-    because a part of it would move the mark that the rest is measured by. Where rows land `in_order`, a chunk waits for
-    all that are read before it.
+    because a part of it would move the mark that the rest is measured by, and a round of a log, because the cursor is
+    the least position of its streams. Where rows land `in_order`, a chunk waits for all that are read before it.
     """
     if not staged:
         return ()
     number = staged[0].chunk.round
     round_open = [state for state in history.open if state.chunk.round == number]
-    if lands_whole or exchanges(history, staged, replaces_table=replaces_table):
+    if lands_whole or _is_of_log(staged[0]) or exchanges(history, staged, replaces_table=replaces_table):
         return _all_or_none(staged, round_open)
     if in_order:
         return _leading(staged, history.open)[:MOST_CHUNKS]
@@ -85,6 +85,12 @@ def exchanges(history: History, chunks: Iterable[ChunkState], *, replaces_table:
     """
     first = next(iter(chunks)).chunk
     return (replaces_table or first.is_refresh) and first.round not in history.landed_rounds
+
+
+def _is_of_log(state: ChunkState) -> bool:
+    """Whether the chunk reads a stream of a log, from a position on."""
+    reading = from_json(state.chunk.predicate)
+    return reading.since is not None and reading.column is None and not isinstance(reading.span, PageToken)
 
 
 def _leading(staged: Sequence[ChunkState], wanted: Sequence[ChunkState]) -> tuple[ChunkState, ...]:

@@ -112,21 +112,34 @@ def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozense
     """The cursor to store once these chunks have landed, as the catalog keeps it.
 
     It moves when the last chunk of a round lands, never before: to where the source stood when the round was planned,
-    or, for page tokens, to the token the chunk's seal brought. Until then, and for a round that brings no cursor, it
-    stays; so it does where the source has lost the rows that it came by, unless all of it was read anew. `landed`
-    includes the chunks of the landing in question. A repeat gives the same.
+    or, for page tokens and positions in a log, to the token that was read up to. Until then, and for a round that
+    brings no cursor, it stays; so it does where the source has lost the rows that it came by, unless all of it was read
+    anew. `landed` includes the chunks of the landing in question. A repeat gives the same.
     """
     history = History.of(known, landed)
     last = history.since(history.last_round)
     names = {key.chunk for key in landed}
     if not last or any(state.chunk.key.chunk not in names for state in last):
         return current
+    reading, is_refresh = from_json(last[-1].chunk.predicate), last[-1].chunk.is_refresh
+    token = _token(kind, last)
     if kind is CursorKind.OPAQUE_TOKEN:
-        return last[-1].seal.cursor if last[-1].seal and last[-1].seal.cursor else current
-    reading = from_json(last[-1].chunk.predicate)
-    if reading.reach is None:
+        return current if token is None else to_text(token)
+    reached = token or (None if reading.reach is None else StoredCursor(reading.reach, reading.column))
+    if reached is None:
         # A table that was read anew and found empty begins anew, too.
-        return "" if last[-1].chunk.is_refresh else current
-    reached = StoredCursor(reading.reach, reading.column)
-    is_back = current and not last[-1].chunk.is_refresh and is_beyond(from_text(current), reached)
+        return "" if is_refresh else current
+    is_back = current and not is_refresh and is_beyond(from_text(current), reached)
     return current if is_back else to_text(reached)
+
+
+def _token(kind: CursorKind, chunks: Iterable[ChunkState]) -> StoredCursor | None:
+    """Return the least token that the chunks of a round brought; None if one brought none, or the kind has none."""
+    if kind not in (CursorKind.OPAQUE_TOKEN, CursorKind.SNAPSHOT_ID):
+        return None
+    found = [from_text(state.seal.token) if state.seal and state.seal.token else None for state in chunks]
+    known = [one for one in found if one is not None]
+    if len(known) < len(found):
+        return None
+    # Of several streams the least: what the others have read beyond it is read again.
+    return min(known, key=lambda one: one.value) if len(known) > 1 else known[0]

@@ -13,6 +13,7 @@ from hakiri.extract.connectors.port import Connector
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.land.errors import UnknownTable
 from hakiri.model.chunk import Chunk
+from hakiri.model.span import PageToken
 from hakiri.model.staged import StagedChunk, Tally
 from hakiri.model.table import TableSchema
 from hakiri.plan.make import make_plan
@@ -94,9 +95,15 @@ def debug_chunk(read: PlannedRead, folder: Path, *, now: datetime) -> DebuggedCh
     AttemptTaken for a folder that holds the chunk already.
     """
     files, chunk, reading = LocalFiles(folder), read.chunk, from_json(read.chunk.predicate)
+    is_exchange = chunk.is_refresh or replaces_table(read.spec, read.table)
     done = Extraction(
         connector=read.connector,
-        read=ChunkRead(read.schema, reading.span, since=reading.since),
+        read=ChunkRead(
+            read.schema,
+            reading.span,
+            since=reading.since,
+            walks=is_exchange and isinstance(reading.span, PageToken),
+        ),
         files=files,
         attempt=Attempt(_RUN, _NODE, chunk.key, 1),
         predicate=chunk.predicate,
@@ -104,7 +111,7 @@ def debug_chunk(read: PlannedRead, folder: Path, *, now: datetime) -> DebuggedCh
         rules=(*read.spec.quality.row_level, *key_rules(read.spec, read.table, read.key)),
         reshape=read.reshape,
         feed=feed_of(read.spec, read.table),
-        tells_content=chunk.is_refresh or replaces_table(read.spec, read.table),
+        tells_content=is_exchange,
         sign=StopSign(files, _RUN),
     )()
     return DebuggedChunk(done.tally, done.broken, done.notes, read_manifest(files, done.seal.path))

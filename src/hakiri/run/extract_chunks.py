@@ -18,6 +18,7 @@ from hakiri.extract.transform.reshape import Reshape
 from hakiri.model.chunk import ChunkKey, Failure, FailureKind, Lease
 from hakiri.model.crash_points import Boundary, passing
 from hakiri.model.errors import NotWritable, SessionLost
+from hakiri.model.span import PageToken
 from hakiri.model.table import TableSchema
 from hakiri.plan.knobs import Knobs
 from hakiri.plan.modes import key_rules, replaces_table
@@ -73,6 +74,8 @@ class ChunkExtractor:
         """Remarks on how chunks were read."""
         self.rows_read = 0
         self.bytes = 0
+        self.with_rows: set[str] = set()
+        """Tables of which rows were read."""
         self.gone: set[str] = set()
         """Tables for which something that was planned was missing at the source."""
         self.left_running = False
@@ -176,6 +179,8 @@ class ChunkExtractor:
             chunk.staged(staged)
             key = lease.chunk.key
             self.notes += [f"chunk {key.chunk} of `{key.table}`: {note}" for note in staged.notes]
+            if staged.tally.read:
+                self.with_rows.add(key.table)
             if staged.seal.gone:
                 self.gone.add(lease.chunk.key.table)
             self._on_staged(lease.chunk.key, staged.seal.bytes)
@@ -191,9 +196,15 @@ class ChunkExtractor:
             raise TableUnlisted(pipeline=key.pipeline, table=key.table)
         reading = from_json(lease.chunk.predicate)
         place = context.services.place(context.spec, table)
+        is_exchange = lease.chunk.is_refresh or replaces_table(context.spec, table)
         return Extraction(
             connector=self._source.connector,
-            read=ChunkRead(self._source.schemas[key.table], reading.span, since=reading.since),
+            read=ChunkRead(
+                self._source.schemas[key.table],
+                reading.span,
+                since=reading.since,
+                walks=is_exchange and isinstance(reading.span, PageToken),
+            ),
             files=place.files,
             attempt=Attempt(context.run, str(context.services.node), key, lease.attempt),
             predicate=lease.chunk.predicate,
@@ -204,7 +215,7 @@ class ChunkExtractor:
             ),
             reshape=self._source.reshapes.get(key.table),
             feed=feed_of(context.spec, table),
-            tells_content=lease.chunk.is_refresh or replaces_table(context.spec, table),
+            tells_content=is_exchange,
             sign=self._sign(table),
         )
 

@@ -74,6 +74,7 @@ class Extraction:
                 cursor_low=extracted.cursor_low,
                 cursor_high=extracted.cursor_high,
                 content=extracted.content,
+                token=extracted.token,
                 predicate=self.predicate,
                 ingested_at=self.ingested_at,
                 transform=digest_of(self.reshape),
@@ -83,7 +84,7 @@ class Extraction:
             rows=extracted.tally.staged,
             bytes=sum(file.bytes for file in staged.files),
             fingerprint=fingerprint(staged),
-            cursor=_cursor(extracted),
+            token="" if extracted.token is None else to_text(StoredCursor(extracted.token)),
             gone=gone,
         )
         return Staged(sealed, extracted.tally, extracted.broken, monotonic() - started, extracted.notes)
@@ -122,10 +123,6 @@ class Extraction:
             feed=self.feed,
             tells_content=self.tells_content,
         )
-
-
-def _cursor(extracted: Extracted) -> str:
-    return "" if extracted.cursor_high is None else to_text(StoredCursor(extracted.cursor_high))
 
 
 class _StopCheck:

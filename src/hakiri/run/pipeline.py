@@ -151,6 +151,10 @@ class PipelineRun:
     """Set where another planner was faster in this pass: its chunks are the ones to work on."""
     has_more: bool = False
     """Whether another pass may find more to do."""
+    with_rows: frozenset[str] = frozenset()
+    """Tables of which this process has read rows in this pass."""
+    is_walking: bool = False
+    """Whether the pass has read pages of which only the next pass will tell whether there are more."""
     has_resumed: bool = False
     """Whether the plan found chunks of an earlier run, so that the source was not surveyed for new rows."""
     is_refreshed: bool = False

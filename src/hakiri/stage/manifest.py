@@ -48,6 +48,8 @@ def to_json(staged: StagedChunk) -> str:
         plain["ingested_at"] = staged.ingested_at.isoformat()
     if staged.transform:
         plain["transform"] = staged.transform
+    if staged.token is not None:
+        plain["token"] = to_plain(staged.token)
     return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -101,6 +103,7 @@ def _from_plain(plain: dict[str, Any]) -> StagedChunk:
         tally=Tally(**plain["tally"]),
         cursor_low=_bound_from_plain(plain["cursor_low"]),
         cursor_high=_bound_from_plain(plain["cursor_high"]),
+        token=_bound_from_plain(plain.get("token")),
         content=Content(**plain["content"]) if plain["content"] else None,
         predicate=plain.get("predicate", ""),
         ingested_at=datetime.fromisoformat(plain["ingested_at"]) if "ingested_at" in plain else None,

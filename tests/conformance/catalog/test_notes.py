@@ -56,7 +56,7 @@ def test_the_round_of_a_chunk_and_what_was_gone_are_kept_through_the_archive(
     key = ChunkKey(pipeline, table.table, "any name")
     catalog.register(Pipeline(pipeline, parallelism=2))
     catalog.add_chunks([Chunk(key, 0, round=7, is_refresh=True), Chunk(replace(key, chunk="other"), 1, round=7)])
-    seals = [Seal("a", 0, 0, "print", gone=Gone.REPLACED), Seal("b", 1, 10, "print", cursor="gone")]
+    seals = [Seal("a", 0, 0, "print", gone=Gone.REPLACED), Seal("b", 1, 10, "print", token="gone")]
     leases = catalog.claim(pipeline, node="a", limit=2)
     for lease, seal in zip(leases, seals, strict=True):
         catalog.complete(lease, seal)

@@ -27,7 +27,8 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
 
 def expected(stand: Stand, since: Any = None) -> list[dict[str, Any]]:
     cursor = stand.table.cursor
-    return [row for row in stand.rows if since is None or row[cursor] is None or row[cursor] >= since]
+    is_above = stand.is_above or (lambda row, floor: row[cursor] is None or row[cursor] >= floor)
+    return [row for row in stand.rows if since is None or is_above(row, since)]
 
 
 def check_pieces_cover(stand: Stand, schema: TableSchema, since: KeyValue | None = None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from hakiri.extract.connectors.port import Connector
+from hakiri.model.key import KeyValue
 from hakiri.model.table import SourceTable
 
 ODD = 'Größe "in.cm" x'
@@ -47,6 +48,10 @@ class Stand:
     breaking: tuple[Connector, SourceTable]
     """A table whose reading fails after some rows."""
     rows: list[dict[str, Any]] = field(default_factory=rows)
+    floor: Callable[[int], KeyValue] = int
+    """What stands for a value of `seen` where a later read is to begin: the value itself, or a token."""
+    is_above: Callable[[dict[str, Any], Any], bool] | None = None
+    """Whether such a read gives the row; without it, the column of the cursor tells."""
 
 
 @dataclass(frozen=True)

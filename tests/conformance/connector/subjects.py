@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.connector import files_stands, postgres_stands, sqlite_stands
+from conformance.connector import files_stands, postgres_stands, sqlite_stands, walks
 from conformance.connector.hostile import Mood, hostile_stand
 from conformance.connector.stands import Subject
 
@@ -10,6 +10,8 @@ SUBJECTS = (
     Subject("hostile", lambda _: hostile_stand(Mood.PLAIN)),
     Subject("hostile, slow", lambda _: hostile_stand(Mood.SLOW)),
     Subject("hostile, growing", lambda _: hostile_stand(Mood.GROWING)),
+    Subject("page tokens", walks.pages_stand),
+    Subject("positions in a log", walks.log_stand),
     Subject("sqlite", sqlite_stands.sqlite_stand),
     Subject("sqlite without a key", sqlite_stands.sqlite_keyless_stand),
     Subject("sqlite query", sqlite_stands.sqlite_query_stand),

@@ -29,12 +29,12 @@ def test_the_pieces_hold_every_row_once(stand: Stand, schema: TableSchema) -> No
 
 @pytest.mark.parametrize("since", [0, 4, 9, 10])
 def test_a_floor_keeps_ties_and_rows_without_a_cursor(stand: Stand, schema: TableSchema, since: int) -> None:
-    check_pieces_cover(stand, schema, since)
+    check_pieces_cover(stand, schema, stand.floor(since))
 
 
 @pytest.mark.parametrize("since", [None, 4])
 def test_a_count_is_what_a_read_gives(stand: Stand, schema: TableSchema, since: int | None) -> None:
-    check_counts_agree(stand, schema, since)
+    check_counts_agree(stand, schema, None if since is None else stand.floor(since))
 
 
 def test_a_survey_repeats_itself(stand: Stand, schema: TableSchema) -> None:
@@ -62,6 +62,8 @@ def test_spans_survive_being_stored(stand: Stand, schema: TableSchema) -> None:
 def test_batches_have_the_described_columns(stand: Stand, schema: TableSchema) -> None:
     for piece in stand.connector.survey(schema).pieces:
         for batch in stand.connector.read(schema, piece.span):
+            if kind_of(batch) is BatchKind.TOKEN:
+                continue
             assert kind_of(batch) is BatchKind.ROWS
             described = pa.schema([batch.schema.field(name) for name in schema.names])
             assert described.types == schema.columns.types

@@ -56,6 +56,12 @@ class Connector(Protocol):
         (or the given ones) in the described types, and possibly columns that the source has gained since. Rows that do
         not fit the description come in separate batches: see `quarantine.kind_of`. A failure is raised after the
         batches before it. Closing the iterator closes the connection.
+
+        A source that is walked by page tokens or by positions in a log also yields where the next read continues
+        (`token.token_batch`), after the rows that come before it. Once they have landed, the token is the table's
+        cursor, and the next `survey` gets it as `since`. Positions are compared, so they have to sort as the log does;
+        of several streams the least one counts, and the others read some entries again. Other sources go by the values
+        of a column, and their tokens are ignored.
         """
         ...
 

@@ -25,6 +25,8 @@ class BatchKind(StrEnum):
     """Values that became NULL or were reduced, because no type fits. Not counted: their rows are in another batch."""
     NOTES = "notes"
     """Remarks on the read as a whole, for the run's journal; no rows."""
+    TOKEN = "token"  # noqa: S105 no secret
+    """Where the next read continues (`connectors.token`); no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ def kind_of(batch: pa.RecordBatch) -> BatchKind:
     """Return the kind of a connector's batch."""
     kind_mark = (batch.schema.metadata or {}).get(_KIND)
     return BatchKind(kind_mark.decode()) if kind_mark else BatchKind.ROWS
+
+
+def marked(schema: pa.Schema, kind: BatchKind) -> pa.Schema:
+    """Mark the batches of a schema with their kind."""
+    return schema.with_metadata({_KIND: kind.value.encode()})
 
 
 def with_places(schema: pa.Schema) -> pa.Schema:
@@ -104,7 +111,7 @@ def fault_batch(kind: BatchKind, faults: Iterable[Fault]) -> pa.RecordBatch:
         "raw": [None if fault.raw is None else printable(fault.raw)[:RAW_LIMIT] for fault in listed],
         "key": [None if fault.key is None else printable(fault.key)[:RAW_LIMIT] for fault in listed],
     }
-    return pa.RecordBatch.from_pydict(columns, schema=FAULTS.with_metadata({_KIND: kind.value.encode()}))
+    return pa.RecordBatch.from_pydict(columns, schema=marked(FAULTS, kind))
 
 
 def key_text(row: Mapping[str, Any], key: Sequence[str]) -> str | None:

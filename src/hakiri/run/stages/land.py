@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from hakiri.model.source import CursorKind
 from hakiri.plan.batch import needs_order
 from hakiri.plan.schema_changes import ChangeKind, SchemaChange, schema_changes
 from hakiri.run.land_pipeline import PipelineLander
@@ -51,7 +52,16 @@ class Land:
         if run.lander is None:
             raise AssertionError("OpenLanding comes before")
         run.lander.finish()
-        return replace(run, has_more=run.has_more or bool(run.gone) or run.lander.has_reread or run.has_resumed)
+        is_walking = _is_walking(run)
+        has_more = run.has_more or bool(run.gone) or run.lander.has_reread or run.has_resumed or is_walking
+        return replace(run, has_more=has_more, is_walking=is_walking)
+
+
+def _is_walking(run: PipelineRun) -> bool:
+    """Whether pages of a table were read that is read on from there: one that is exchanged is read to its end."""
+    facts = run.planned.found.facts
+    walked = {table.spec.name for table in facts.tables if not facts.is_replacing(table)}
+    return facts.cursor_kind is CursorKind.OPAQUE_TOKEN and bool(run.with_rows & walked)
 
 
 def _collect(outcome: RunOutcome, lander: PipelineLander) -> None:

@@ -37,7 +37,7 @@ class Read:
             outcome.rows_read += extractor.rows_read
             outcome.bytes += extractor.bytes
             outcome.notes += extractor.notes
-        return replace(run, quota=quota, gone=frozenset(extractor.gone))
+        return replace(run, quota=quota, gone=frozenset(extractor.gone), with_rows=frozenset(extractor.with_rows))
 
 
 def _pinned(run: PipelineRun) -> Connector:

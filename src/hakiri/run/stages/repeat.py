@@ -14,6 +14,7 @@ from hakiri.run.pipeline import PipelineRun, Stage
 class Repeat:
     """Run passes of these stages: again after chunks of an earlier run, after lost ones, and if a planner was faster.
 
+    Page tokens are walked until a pass reads no rows: only then is the last page known. Other passes are limited.
     Raises what a stage raises, and PlanChanged if another planner was faster each time.
     """
 
@@ -24,15 +25,15 @@ class Repeat:
     at_most: int = 5
 
     def advance(self, run: PipelineRun) -> PipelineRun:
-        is_spent = True
-        for number in range(self.at_most):
-            run = replace(run, is_idle=False, work=None, overtaken=None, has_more=False, lander=None)
-            if run.context.stop.is_asked:
-                is_spent = False
-                break
-            run = _one_pass(run, self.first if self.first and number == 0 else self.stages)
+        is_spent, is_first, left = False, True, self.at_most
+        while not run.context.stop.is_asked:
+            run = replace(run, is_idle=False, work=None, overtaken=None, has_more=False, is_walking=False, lander=None)
+            run = _one_pass(run, self.first if self.first and is_first else self.stages)
             if not _needs_another(run):
-                is_spent = False
+                break
+            is_first, left = False, left - (0 if run.is_walking else 1)
+            if not left:
+                is_spent = True
                 break
         if run.overtaken is not None:
             raise run.overtaken

@@ -1,0 +1,147 @@
+"""A token that a read brings lands with its rows, becomes the cursor last (G5), and is where the next run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import SparkSession
+
+from hakiri.model.crash_points import STOP_AT, Boundary
+from hakiri.model.cursor import StoredCursor, to_text
+from hakiri.model.key import KeyValue
+from hakiri.model.ledger import RunStatus
+from hakiri.model.source import CursorKind
+from hakiri.model.span import PageToken
+from hakiri.plan.reading import from_json
+from hakiri.run import extract_chunks
+from hakiri.run.pipeline import Stage
+from hakiri.stage.local import LocalFiles
+from hakiri.stage.manifest import read_manifest
+from run.walking import ONE_PASS, RECOVERY, THINGS, Walking, call_here, things
+
+PAGES, LOG = CursorKind.OPAQUE_TOKEN, CursorKind.SNAPSHOT_ID
+
+
+@pytest.fixture
+def walking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Walking]:
+    monkeypatch.setattr(extract_chunks, "call_on_executor", call_here)
+
+    def build(kind: CursorKind, count: int, **more: Any) -> Walking:
+        made = Walking(tmp_path, kind=kind, **more)
+        made.publish(count)
+        return made
+
+    return build
+
+
+def end(kind: CursorKind, count: int) -> KeyValue:
+    """The token after this many rows."""
+    return f"row {count}" if kind is PAGES else count // 30 - 1
+
+
+def stored(value: KeyValue) -> str:
+    return to_text(StoredCursor(value))
+
+
+def ids(walk: Walking) -> list[int]:
+    return sorted(pl.read_delta(str(walk.table))["id"].to_list())
+
+
+def wanted(count: int) -> list[int]:
+    return sorted(row["id"] for row in things(count))
+
+
+@pytest.mark.parametrize("kind", [PAGES, LOG])
+@pytest.mark.parametrize(
+    ("boundary", "left_to_do"),
+    [
+        (Boundary.COMPLETED, ONE_PASS),
+        (Boundary.AFTER_COMMIT, ONE_PASS),
+        (Boundary.SNAPSHOT_RECORDED, RECOVERY),
+        (Boundary.CURSOR_MOVED, None),
+    ],
+)
+def test_a_token_survives_a_kill_and_moves_the_cursor_once_its_rows_have_landed(
+    walking: Callable[..., Walking], kind: CursorKind, boundary: Boundary, left_to_do: Sequence[Stage] | None
+) -> None:
+    walk = walking(kind, 60)
+    command = [sys.executable, "-m", "run.walking", str(walk.root), kind.value, walk.mode]
+    environment = {**os.environ, STOP_AT: boundary}
+    killed = subprocess.run(command, cwd=Path(__file__).parents[1], env=environment, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (walk.cursor() is None) is (left_to_do is not None)
+    if left_to_do is not None:
+        result = walk.run_once(stages=left_to_do)
+        assert (result.status, result.errors) == (RunStatus.SUCCEEDED, ())
+    assert (ids(walk), walk.cursor()) == (wanted(60), stored(end(kind, 60)))
+    assert {reading.since for reading in walk.next_reads()} == {end(kind, 60)}
+
+
+def test_of_several_streams_the_least_position_is_the_cursor(
+    walking: Callable[..., Walking], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One stream is read after the other, and the source grows in between."""
+    walk = walking(LOG, 210, parallelism=1)
+    grown = iter((240,))
+
+    def growing(session: object, task: Callable[[], Any]) -> Any:
+        done = call_here(session, task)
+        for count in grown:
+            walk.publish(count)
+        return done
+
+    monkeypatch.setattr(extract_chunks, "call_on_executor", growing)
+    walk.run_once()
+    with walk.services() as parts:
+        brought = [state.seal.token for state in parts.catalog.chunks(THINGS) if state.seal]
+    assert (sorted(brought), walk.cursor()) == ([stored(6), stored(7)], stored(6))
+    assert [reading.since for reading in walk.next_reads()] == [6, 6]
+
+
+@pytest.mark.parametrize("kind", [PAGES, LOG])
+@pytest.mark.parametrize("mode", ["upsert", "append"])
+def test_each_run_goes_on_from_the_token_and_every_row_lands_once(
+    walking: Callable[..., Walking], spark: SparkSession, kind: CursorKind, mode: str
+) -> None:
+    walk = walking(kind, 60, mode=mode, session=spark)
+    for count in (60, 90, 90, 300):
+        walk.publish(count)
+        result = walk.run_once()
+        assert (result.status, result.errors) == (RunStatus.SUCCEEDED, ())
+        assert (ids(walk), walk.cursor()) == (wanted(count), stored(end(kind, count)))
+
+
+def test_a_run_walks_pages_to_their_end_a_few_with_each_chunk(
+    walking: Callable[..., Walking], spark: SparkSession
+) -> None:
+    walk = walking(PAGES, 300, session=spark)
+    walk.run_once()
+    with walk.services() as parts:
+        states = parts.catalog.chunks(THINGS)
+    seals = [state.seal for state in states if state.seal]
+    ends = ["row 80", "row 160", "row 240", "row 300"]
+    assert [from_json(state.chunk.predicate).span for state in states] == [PageToken(at) for at in (None, *ends)]
+    assert [seal.token for seal in seals] == [stored(at) for at in (*ends, "row 300")]
+    assert [read_manifest(LocalFiles(walk.table), seal.path).token for seal in seals] == [*ends, "row 300"]
+    assert ids(walk) == wanted(300)
+
+
+@pytest.mark.parametrize(("mode", "options"), [("truncate", {}), ("append", {"is_full_refresh": True})])
+def test_pages_that_replace_a_table_are_read_to_their_end_before_they_land(
+    walking: Callable[..., Walking], spark: SparkSession, mode: str, options: dict[str, Any]
+) -> None:
+    walk = walking(PAGES, 60, mode=mode, session=spark)
+    walk.run_once()
+    walk.publish(300)
+    result = walk.run_once(**options)
+    assert (result.status, result.errors, ids(walk)) == (RunStatus.SUCCEEDED, (), wanted(300))
+    assert result.landings[0].landed.tally.staged == 300
+    assert walk.cursor() == stored("row 300")
