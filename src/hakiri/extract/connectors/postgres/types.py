@@ -9,9 +9,24 @@ from enum import StrEnum
 import pyarrow as pa
 from pyarrow import types
 
-from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP, sorts_otherwise
+from hakiri.extract.connectors.declared import sorts_otherwise
 from hakiri.extract.connectors.sql.limits import Limits, limits_of
-from hakiri.model.types import decimal_for
+from hakiri.model.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Decimal,
+    Type,
+    decimal_for,
+)
 from hakiri.model.types.arrow import to_arrow
 
 READING = b"hakiri.postgres.reading"
@@ -59,21 +74,25 @@ class Mapped:
     type: pa.DataType
 
 
-_NATIVE = {
-    "bool": pa.bool_(),
-    "int2": pa.int16(),
-    "int4": pa.int32(),
-    "int8": pa.int64(),
-    "float4": pa.float32(),
-    "float8": pa.float64(),
-    "text": pa.string(),
-    "varchar": pa.string(),
-    "bpchar": pa.string(),
-    "name": pa.string(),
-    "bytea": pa.binary(),
+_SCALARS: dict[str, Type] = {
+    "bool": BOOLEAN,
+    "int2": SHORT,
+    "int4": INTEGER,
+    "int8": LONG,
+    "oid": LONG,
+    "float4": FLOAT,
+    "float8": DOUBLE,
+    "text": STRING,
+    "varchar": STRING,
+    "bpchar": STRING,
+    "name": STRING,
+    "bytea": BINARY,
+    "date": DATE,
+    "timestamp": TIMESTAMP_NTZ,
+    "timestamptz": TIMESTAMP,
 }
 _BITS = {"int2": 16, "int4": 32, "oid": 33, "int8": 64}
-_TIMES = {"date": pa.date32(), "timestamp": PLAIN_TIMESTAMP, "timestamptz": UTC_TIMESTAMP}
+_TIMES = frozenset("date timestamp timestamptz".split())
 _NUMBERS = frozenset("int2 int4 int8 oid numeric float4 float8".split())
 TEXTS = frozenset("text varchar bpchar name".split())
 _LISTED = frozenset("bool int2 int4 int8 float4 float8 text varchar bpchar name".split())
@@ -96,32 +115,42 @@ LISTS = frozenset({Reading.LIST, Reading.TEXT_LIST})
 
 def mapped(server: ServerType) -> Mapped:
     """Return how a column of this type is read."""
-    name = server.name if server.is_system else None
     if server.category == "A":
         return _array(server)
-    if name in _NATIVE:
-        return Mapped(Reading.AS_IS, _NATIVE[name])
-    if name in _TIMES:
-        return Mapped(Reading.TIME, _TIMES[name])
-    if name == "numeric" and (kind := decimal_type(server.typmod)):
-        return Mapped(Reading.DECIMAL, kind)
-    if name == "oid":
-        return Mapped(Reading.BIGINT, pa.int64())
-    if name == "money":
-        return Mapped(Reading.MONEY, pa.string())
-    if server.kind == "c" or name == "record":
-        return Mapped(Reading.JSON, pa.string())
-    return Mapped(Reading.TEXT, pa.string())
+    kind = from_postgres(server)
+    return Mapped(_reading(server, kind), to_arrow(kind))
 
 
-def decimal_type(typmod: int) -> pa.DataType | None:
-    """Return the decimal type for all numbers of a column with this typmod; None if there is none."""
+def from_postgres(server: ServerType) -> Type:
+    """Return the type of a column that is no array; text if nothing else holds all values."""
+    name = server.name if server.is_system else ""
+    if name == "numeric":
+        return decimal_type(server.typmod) or STRING
+    return _SCALARS.get(name, STRING)
+
+
+def decimal_type(typmod: int) -> Decimal | None:
+    """Return the decimal for all numbers of a column with this typmod; None if there is none."""
     if typmod < 0:
         return None
     precision, scale = (typmod - 4) >> 16 & 0xFFFF, (typmod - 4) & 0x7FF
     scale = scale - 0x800 if scale >= 0x400 else scale
-    found = decimal_for(precision, scale)
-    return to_arrow(found) if found else None
+    return decimal_for(precision, scale)
+
+
+def _reading(server: ServerType, kind: Type) -> Reading:
+    name = server.name if server.is_system else ""
+    if name in _TIMES:
+        return Reading.TIME
+    if isinstance(kind, Decimal):
+        return Reading.DECIMAL
+    if name == "oid":
+        return Reading.BIGINT
+    if name == "money":
+        return Reading.MONEY
+    if server.kind == "c" or name == "record":
+        return Reading.JSON
+    return Reading.AS_IS if name in _SCALARS else Reading.TEXT
 
 
 def bounded(column: str, kind: pa.DataType, server: str) -> str:
@@ -158,7 +187,7 @@ def why_unordered(server: ServerType, kind: pa.DataType) -> str:
     name = server.name if server.is_system else ""
     is_alike = (
         (name in _NUMBERS and (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)))
-        or _TIMES.get(name) == kind
+        or (name in _TIMES and to_arrow(_SCALARS[name]) == kind)
         or (name in (*TEXTS, "uuid") and types.is_string(kind))
     )
     return "" if is_alike else sorts_otherwise(server.name, kind)
@@ -178,7 +207,7 @@ def _array(server: ServerType) -> Mapped:
     element = server.name.removeprefix("_")
     if server.is_system and server.name.startswith("_"):
         if element in _LISTED:
-            return Mapped(Reading.LIST, pa.list_(_NATIVE[element]))
+            return Mapped(Reading.LIST, pa.list_(to_arrow(_SCALARS[element])))
         return Mapped(Reading.TEXT_LIST, pa.list_(pa.string()))
     if server.is_system:  # int2vector and oidvector only have the category of arrays
         return Mapped(Reading.TEXT, pa.string())

@@ -25,6 +25,8 @@ from hakiri.model.key import KeyValue
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.model.span import Span
 from hakiri.model.table import SourceTable, TableSchema
+from hakiri.model.types import Type
+from hakiri.model.types.arrow import to_arrow
 from hakiri.spec.validation_errors import guess
 
 SAFE_PARALLELISM = 4
@@ -69,9 +71,9 @@ class SqliteConnector:
             listed = _columns(connection, table)
             declared = {name: kind for name, kind, _ in listed}
             asked = requested(NAME, table, tuple(declared))
-            types = {name: declared_type(kind) for name, kind in declared.items()}
+            own = {name: declared_type(kind) for name, kind in declared.items()}
             fields = [
-                (name, arrow_type(kind) if kind else types[name] or _sampled(connection, table, name))
+                (name, arrow_type(kind) if kind else to_arrow(own[name] or _sampled(connection, table, name)))
                 for name, kind in asked.items()
             ]
             schema = pa.schema(fields)
@@ -130,7 +132,7 @@ def _columns(connection: sqlite3.Connection, table: SourceTable) -> list[tuple[s
     raise TableMissing(connector=NAME, table=table.name, guess=guess(table.name, known))
 
 
-def _sampled(connection: sqlite3.Connection, table: SourceTable, column: str) -> pa.DataType:
+def _sampled(connection: sqlite3.Connection, table: SourceTable, column: str) -> Type:
     sql = SAMPLE.format(column=quoted(column), table=relation(table), rows=SAMPLE_ROWS)
     found = connection.execute(sql)
     return stored_type(value for (value,) in found)

@@ -14,48 +14,49 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, sorts_otherwise
+from hakiri.extract.connectors.declared import sorts_otherwise
 from hakiri.extract.connectors.exact_cast import is_number
 from hakiri.extract.connectors.fit_values import Fitted, fit_values
 from hakiri.extract.connectors.sql.limits import Limits, limits_of
 from hakiri.model.key import KeyValue
-from hakiri.model.types import MAX_DIGITS
+from hakiri.model.types import BINARY, BOOLEAN, DATE, DOUBLE, LONG, MAX_DIGITS, STRING, TIMESTAMP_NTZ, Type
+from hakiri.model.types import Decimal as Number
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DECIMAL = re.compile(r"(?:DECIMAL|NUMERIC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
 # SQLite's affinity rules come last, in its order: they go by what a type's name contains.
-_NAMES: tuple[tuple[str, pa.DataType], ...] = (
-    ("BOOL", pa.bool_()),
-    ("DATETIME", PLAIN_TIMESTAMP),
-    ("TIMESTAMP", PLAIN_TIMESTAMP),
-    ("DATE", pa.date32()),
-    ("INT", pa.int64()),
-    ("CHAR", pa.string()),
-    ("CLOB", pa.string()),
-    ("TEXT", pa.string()),
-    ("BLOB", pa.binary()),
-    ("REAL", pa.float64()),
-    ("FLOA", pa.float64()),
-    ("DOUB", pa.float64()),
+_NAMES: tuple[tuple[str, Type], ...] = (
+    ("BOOL", BOOLEAN),
+    ("DATETIME", TIMESTAMP_NTZ),
+    ("TIMESTAMP", TIMESTAMP_NTZ),
+    ("DATE", DATE),
+    ("INT", LONG),
+    ("CHAR", STRING),
+    ("CLOB", STRING),
+    ("TEXT", STRING),
+    ("BLOB", BINARY),
+    ("REAL", DOUBLE),
+    ("FLOA", DOUBLE),
+    ("DOUB", DOUBLE),
 )
-_STORED: dict[type, pa.DataType] = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.binary()}
+_STORED: dict[type, Type] = {int: LONG, float: DOUBLE, str: STRING, bytes: BINARY}
 
 
-def declared_type(declared: str) -> pa.DataType | None:
+def declared_type(declared: str) -> Type | None:
     """Return the type for a declaration; None if it implies none."""
     name = declared.upper()
     if match := _DECIMAL.match(name):
         precision, scale = int(match[1]), int(match[2] or 0)
-        return pa.decimal128(precision, scale) if scale <= precision <= MAX_DIGITS and precision else pa.string()
+        return Number(precision, scale) if scale <= precision <= MAX_DIGITS and precision else STRING
     return next((kind for part, kind in _NAMES if part in name), None)
 
 
-def stored_type(sample: Iterable[Any]) -> pa.DataType:
+def stored_type(sample: Iterable[Any]) -> Type:
     """Infer the type of an undeclared column from some values: their common type, otherwise text."""
     found = {type(value) for value in sample if value is not None}
     if found == {int, float}:
-        return pa.float64()
-    return _STORED[found.pop()] if len(found) == 1 else pa.string()
+        return DOUBLE
+    return _STORED[found.pop()] if len(found) == 1 else STRING
 
 
 def fit_column(values: Sequence[Any], kind: pa.DataType) -> Fitted:
@@ -136,7 +137,7 @@ def _limits(kind: pa.DataType) -> Limits | None:
 def has_text_affinity(declared: str) -> bool:
     """Return whether SQLite stores numbers in a column with this declaration as text."""
     own = declared_type(declared)
-    return own is not None and bool(types.is_string(own)) and not _DECIMAL.match(declared.upper())
+    return own == STRING and not _DECIMAL.match(declared.upper())
 
 
 def storage_class(declared: str, kind: pa.DataType) -> str:
@@ -154,7 +155,7 @@ def why_unordered(declared: str, kind: pa.DataType) -> str:
     """Return why values sort differently than in the landed table; empty if they do not."""
     own = declared_type(declared)
     is_text = has_text_affinity(declared)
-    is_numeric = own is not None and not is_text and not types.is_binary(own) and not is_temporal(own)
+    is_numeric = own is not None and not is_text and own not in (BINARY, DATE, TIMESTAMP_NTZ)
     is_other = (is_text and is_number(kind)) or (is_numeric and types.is_string(kind))
     return sorts_otherwise(declared, kind) if is_other else ""
 
