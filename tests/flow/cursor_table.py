@@ -1,4 +1,4 @@
-"""Write the table of docs/plan.md: what each load mode holds of a source that is followed by a cursor of each type.
+"""Write the table of docs/cursors.md: what each load mode holds of a source that is followed by a cursor of each type.
 
 `python -m flow.cursor_table`, with `tests` on the path, writes it from the cases that `flow.test_cursors` applies; a
 test of the house compares it.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cursor_kinds import FILES, POSTGRES, POSTGRES_UNORDERED, SQLITE, SQLITE_UNORDERED, Kind, Unordered
 
-PAGE = Path(__file__).parents[2] / "docs" / "plan.md"
+PAGE = Path(__file__).parents[2] / "docs" / "cursors.md"
 BEGIN, END = "<!-- generated: python -m flow.cursor_table -->", "<!-- generated until here -->"
 
 MODES = ("append", "upsert", "incremental_watermark")

@@ -10,7 +10,7 @@ from typing import Any
 from flow.life_sources import REPLACING, Kind, Odd, Row, renamed
 
 EXACT = 2.0**53
-"""Beyond this a double is no place for a cursor (docs/plan.md)."""
+"""Beyond this a double is no place for a cursor (docs/cursors.md)."""
 
 
 @dataclass

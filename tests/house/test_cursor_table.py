@@ -1,4 +1,4 @@
-"""The table of cursors in docs/plan.md is what `flow.test_cursors` applies."""
+"""The table of cursors in docs/cursors.md is what `flow.test_cursors` applies."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from conformance.catalog.mutants import MUTANTS as CATALOG_MUTANTS
 from mutation.mutants import MUTANTS
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+CATALOG = (ROOT / "docs" / "catalog.md").read_text(encoding="utf-8").replace("\n## ", "\n### ")
+PAGE = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8") + f"\n## The catalog\n{CATALOG}"
 GUARANTEES = [f"G{number}" for number in range(1, 11)]
 PROMISES = ("When a source changes its shape", "Hooks", "Manifests", "Transforms")
 """Sections with a table of promises."""

@@ -1,4 +1,4 @@
-"""The README's tour is true: every command runs, in order, in a fresh copy, and prints what the README shows."""
+"""The tour is true: every command of the README and of docs/tour.md runs, in order, in a fresh copy, as shown there."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def tour() -> Iterator[tuple[str, str]]:
-    """Each command of the README's console blocks with the output shown below it."""
-    for block in BLOCK.findall((REPO / "README.md").read_text()):
+    """Yield each command of the pages' console blocks with the output shown below it."""
+    pages = "\n".join((REPO / page).read_text() for page in ("README.md", "docs/tour.md"))
+    for block in BLOCK.findall(pages):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             yield command, output

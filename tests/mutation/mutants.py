@@ -39,7 +39,7 @@ class Mutant:
     """A way to break a guarantee. Each of the guards fails with it, and passes without."""
 
     guarantee: str
-    """Its number, or the section of docs/guarantees.md that has the promise."""
+    """Its number, or the section of docs/guarantees.md that has the promise, or `The catalog` for docs/catalog.md."""
     edits: tuple[Edit, ...]
     guards: tuple[str, ...]
 

@@ -158,7 +158,7 @@ NOT hakiri_is_stored AS hakiri_is_new, CASE WHEN hakiri_next <= hakiri_end THEN 
 class CdcMirrorMode(LandMode):
     """Makes the table what its source was after the staged changes, and stores the deletes among them."""
 
-    lands: ClassVar[str] = "the rows that result from the changes ([mirrors](#mirrors))"
+    lands: ClassVar[str] = "the rows that result from the changes ([mirrors](mirrors.md))"
 
     def steps(self, situation: Situation) -> Steps:
         request, schema, stored = situation.request, situation.schema, situation.stored
