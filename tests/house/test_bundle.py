@@ -36,7 +36,7 @@ def test_every_variable_is_described_and_has_a_default(bundle: dict[str, Any]) -
 
 
 def test_every_variable_is_documented(bundle: dict[str, Any]) -> None:
-    text = (REPO / "docs/databricks.md").read_text(encoding="utf-8")
+    text = (REPO / "docs/databricks-jobs.md").read_text(encoding="utf-8")
     table = text.partition("## Variables")[2].partition("##")[0]
     assert [name for name in bundle["variables"] if f"`{name}`" not in table] == []
 
