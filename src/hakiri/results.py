@@ -317,8 +317,8 @@ class Journal(Shown):
         return iter(self.events)
 
     def _parts(self) -> Iterator[Grid | str]:
-        told = [(one.at, one.event, ", ".join(f"{name} {fact}" for name, fact in one.facts.items())) for one in self]
-        yield grid(("at", "event", "facts"), told, title=f"run {self.run}")
+        rows = [(one.at, one.event, ", ".join(f"{name} {fact}" for name, fact in one.facts.items())) for one in self]
+        yield grid(("at", "event", "facts"), rows, title=f"run {self.run}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -12,7 +12,7 @@ import pytest
 from cli.conftest import Hakiri
 from clocks import ManualClock
 from hakiri.catalog.open import open_catalog
-from hakiri.cli.status import tell_status
+from hakiri.cli.status import show_status
 from hakiri.model.chunk import Chunk, ChunkKey, Seal
 from hakiri.model.ledger import Phase, Pipeline, Run, RunStatus
 from hakiri.run.events import ChunkClaimed, ChunkStaged
@@ -102,7 +102,7 @@ def running(worked: Path) -> tuple[Path, ManualClock]:
 def test_a_run_under_way_tells_its_speed_in_the_documented_shape(
     running: tuple[Path, ManualClock], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tell_status("orders", None, as_json=True, clock=running[1])
+    show_status("orders", None, as_json=True, clock=running[1])
     state = json.loads(capsys.readouterr().out)
     assert list(state)[:8] == [
         "pipeline_id",
@@ -142,11 +142,11 @@ class ThreeLooks(ManualClock):
 
 @pytest.mark.usefixtures("worked")
 def test_watching_looks_every_two_seconds_until_it_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_status("orders", None, as_json=False, watch=True, clock=ThreeLooks())
+    show_status("orders", None, as_json=False, watch=True, clock=ThreeLooks())
     told = capsys.readouterr().out.splitlines()
     assert [line[:20] for line in told] == [f"2026-05-12T08:14:0{second}Z" for second in (0, 2, 4)]
     assert "orders: backfilling, 1/3 chunks, 1 running, 0 failed, 7 rows, - rows/s, eta -" in told[0]
-    tell_status(None, None, as_json=True, watch=True, clock=ThreeLooks())
+    show_status(None, None, as_json=True, watch=True, clock=ThreeLooks())
     states = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [state["chunks"]["done"] for state in states] == [1, 1, 1]
 

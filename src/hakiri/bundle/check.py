@@ -94,4 +94,4 @@ def check_secrets(bundle: Bundle) -> Iterator[BundleError]:
 
 def _passes_scope(job: Document) -> bool:
     tasks = (arguments_of(task) for task in all_tasks(job) if is_ours(task))
-    return all(any(text.partition("=")[0] == _FLAG for text in told) for told in tasks)
+    return all(any(text.partition("=")[0] == _FLAG for text in arguments) for arguments in tasks)

@@ -100,11 +100,11 @@ def compile_transforms(
     as_json: JsonOption = False,
 ) -> None:
     """Compile transforms into the plans that pipelines run: reviewable JSON in pipelines/."""
-    from hakiri.cli.transform import tell_compiled
+    from hakiri.cli.transform import show_compiled
 
     if bool(paths) == takes_all:
         raise typer.BadParameter("name source files, or use --all")
-    tell_compiled(paths or [], project, takes_all=takes_all, only_checks=check, as_json=as_json)
+    show_compiled(paths or [], project, takes_all=takes_all, only_checks=check, as_json=as_json)
 
 
 @app.command(epilog="Example: hakiri plan shop --out plan.json")
@@ -183,9 +183,9 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", help="Look again every two seconds, until Ctrl-C.")] = False,
 ) -> None:
     """Show how far each pipeline is: phase, chunks, rows, speed, latest run."""
-    from hakiri.cli.status import tell_status
+    from hakiri.cli.status import show_status
 
-    _leave(tell_status(name, project, as_json=as_json, watch=watch))
+    _leave(show_status(name, project, as_json=as_json, watch=watch))
 
 
 @app.command(epilog="Example: hakiri runs shop --limit 5")
@@ -255,9 +255,9 @@ def maintain(
     as_json: JsonOption = False,
 ) -> None:
     """Remove leftovers, optimize and vacuum the tables, and compact the catalog."""
-    from hakiri.cli.maintain import tend_tables
+    from hakiri.cli.maintain import run_maintenance
 
-    _leave(tend_tables(names or [], project, retention=retention, is_rehearsal=dry_run, as_json=as_json))
+    _leave(run_maintenance(names or [], project, retention=retention, is_rehearsal=dry_run, as_json=as_json))
 
 
 @app.command(epilog="Example: hakiri errors --json")
@@ -301,17 +301,17 @@ def export(
 @schema_app.command(epilog="Example: hakiri schema log shop")
 def log(name: pipeline.IdArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
     """Show every decision on the pipeline's schemas: what changed, when, in which run, by whom and why."""
-    from hakiri.cli.schema import tell_log
+    from hakiri.cli.schema import show_log
 
-    tell_log(name, project, as_json=as_json)
+    show_log(name, project, as_json=as_json)
 
 
 @schema_app.command(epilog="Example: hakiri schema diff shop")
 def diff(name: pipeline.IdArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
     """Show how the source, and what is staged of it, differ from the tables. Exits with 1 if something is refused."""
-    from hakiri.cli.schema import tell_diff
+    from hakiri.cli.schema import show_diff
 
-    _leave(tell_diff(name, project, as_json=as_json))
+    _leave(show_diff(name, project, as_json=as_json))
 
 
 @schema_app.command(epilog="Example: hakiri schema accept shop --table orders --reason 'codes have letters now'")

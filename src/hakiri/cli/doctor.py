@@ -26,7 +26,7 @@ def examine_project(project: Path | None, *, as_json: bool, verbose: bool) -> No
     for finding in examine(looks(from_environment(project=project, verbose=verbose)), clock()):
         findings.append(finding)
         if not as_json:
-            _tell(finding)
+            _print(finding)
     wary = sum(finding.health is Health.WARY for finding in findings)
     healthy = all(finding.health in (Health.WELL, Health.WARY) for finding in findings)
     if as_json:
@@ -38,7 +38,7 @@ def examine_project(project: Path | None, *, as_json: bool, verbose: bool) -> No
         raise typer.Exit(1)
 
 
-def _tell(finding: Finding) -> None:
+def _print(finding: Finding) -> None:
     first, *rest = finding.detail.splitlines() or [""]
     say(f"{_MARKS[finding.health]}  {finding.name:<24} {finding.seconds:6.1f} s  {plain(first)}")
     for line in rest:

@@ -13,7 +13,9 @@ from hakiri.settings import from_environment
 from hakiri.wiring import collect_leavings, maintain_tables, workplace
 
 
-def tend_tables(names: list[str], project: Path | None, *, retention: str, is_rehearsal: bool, as_json: bool) -> int:
+def run_maintenance(
+    names: list[str], project: Path | None, *, retention: str, is_rehearsal: bool, as_json: bool
+) -> int:
     """Maintain the tables, print what was done, and return the exit code."""
     kept_for = parse_upkeep(retention)
     settings = from_environment(project=project)

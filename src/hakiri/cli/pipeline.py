@@ -103,7 +103,7 @@ def create(
         data.setdefault("source", {})["connector"] = connector
     if table:
         data["tables"] = table
-    _tell(create_pipeline(_workplace(project), data, sets=sets or [], to=file_format.value), as_json=as_json)
+    _print(create_pipeline(_workplace(project), data, sets=sets or [], to=file_format.value), as_json=as_json)
 
 
 @app.command(epilog="Example: hakiri pipeline edit orders --set backfill.parallelism=4 --unset schedule")
@@ -119,7 +119,7 @@ def edit(
 
     if not (sets or unsets):
         raise typer.BadParameter("name what to change with --set KEY=VALUE or --unset KEY")
-    _tell(edit_pipeline(_workplace(project), name, sets=sets or [], unsets=unsets or []), as_json=as_json)
+    _print(edit_pipeline(_workplace(project), name, sets=sets or [], unsets=unsets or []), as_json=as_json)
 
 
 @app.command(epilog="Example: hakiri pipeline convert orders --to json")
@@ -132,7 +132,7 @@ def convert(
     """Move a pipeline to the other format; lossless but for TOML comments."""
     from hakiri.run.manifest import convert_pipeline
 
-    _tell(convert_pipeline(_workplace(project), name, to=to.value), as_json=as_json)
+    _print(convert_pipeline(_workplace(project), name, to=to.value), as_json=as_json)
 
 
 @app.command(epilog="Example: hakiri pipeline adopt sales_orders --from orders")
@@ -176,7 +176,7 @@ def _read_json(source: typer.FileText) -> dict[str, Any]:
     return parse_pipeline(source.read(), shown=source.name)
 
 
-def _tell(edited: ManifestEdit, *, as_json: bool) -> None:
+def _print(edited: ManifestEdit, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from hakiri.cli.output import plain, say, say_json

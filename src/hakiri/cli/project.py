@@ -27,8 +27,8 @@ def check_manifests(folder: Path | None, *, as_json: bool) -> None:
     names, views = list(found.pipelines), [view.name for view in found.views]
     if as_json:
         warnings = [error_json(warning) for warning in found.warnings]
-        told = {"project": project.name, "version": project.version, "pipelines": names, "views": views}
-        say_json({"ok": True, **told, "warnings": warnings})
+        facts = {"project": project.name, "version": project.version, "pipelines": names, "views": views}
+        say_json({"ok": True, **facts, "warnings": warnings})
         return
     for warning in found.warnings:
         say(f"[yellow]{plain(render(warning))}[/yellow]\n")

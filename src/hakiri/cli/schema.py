@@ -17,7 +17,7 @@ from hakiri.settings import from_environment
 from hakiri.wiring import connector, existing_catalog, place, transforms, workplace
 
 
-def tell_log(pipeline: str, project: Path | None, *, as_json: bool) -> None:
+def show_log(pipeline: str, project: Path | None, *, as_json: bool) -> None:
     settings = from_environment(project=project)
     found = workplace(settings).read()
     spec = find_pipeline(found, pipeline).spec
@@ -31,13 +31,13 @@ def tell_log(pipeline: str, project: Path | None, *, as_json: bool) -> None:
         say(f"nothing of {plain(spec.id)} has landed yet")
 
 
-def tell_diff(pipeline: str, project: Path | None, *, as_json: bool) -> int:
+def show_diff(pipeline: str, project: Path | None, *, as_json: bool) -> int:
     differing = _differing(pipeline, project, shows_values=True)
     if as_json:
         say_json([one.as_json() for one in differing])
     else:
         for one in differing:
-            _tell(one)
+            _print(one)
     return EXIT_CODES[Recovery.FIX] if any(one.refused for one in differing) else 0
 
 
@@ -80,7 +80,7 @@ def _differing(
         return see_to(catalog, differing)
 
 
-def _tell(differing: Differing) -> None:
+def _print(differing: Differing) -> None:
     name = plain(differing.table.table)
     if not differing.version and not differing.changes:
         say(f"{name}: has not landed yet")

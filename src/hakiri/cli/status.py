@@ -25,7 +25,7 @@ _HEADS = ("pipeline", "phase", "done", "running", "pending", "failed", "rows", "
 Look = Callable[[], list[Status]]
 
 
-def tell_status(
+def show_status(
     pipeline: str | None, project: Path | None, *, as_json: bool, watch: bool = False, clock: Clock | None = None
 ) -> int:
     """Print how far the pipelines are, and return the exit code: not 0 where one cannot go on."""

@@ -55,7 +55,7 @@ def _document(trial: Trial) -> dict[str, object]:
     return {**rows, "filtered": trial.filtered, "merged": trial.merged, "added": trial.added}
 
 
-def tell_compiled(
+def show_compiled(
     paths: list[Path], project: Path | None, *, takes_all: bool, only_checks: bool, as_json: bool
 ) -> None:
     """Compile, and print what was written and which plans no manifest names."""

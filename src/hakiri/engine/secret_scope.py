@@ -37,12 +37,12 @@ class SecretScope:
         """
         with self._translated():
             try:
-                told = self._api().get_secret(self.name, key).value
+                found = self._api().get_secret(self.name, key).value
             except NotFound as cause:
                 if str(cause).lower().startswith(_NO_SCOPE):
                     raise
                 return None
-        return None if told is None else base64.b64decode(told).decode()
+        return None if found is None else base64.b64decode(found).decode()
 
     def count(self) -> int:
         """Count the secrets. Raises ScopeRefused or ScopeUnanswered."""

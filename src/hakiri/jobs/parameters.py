@@ -55,12 +55,12 @@ def fault_of(program: str, arguments: Sequence[str]) -> str | None:
 def _parser(program: str, read: Callable[[_Kind], _Kind]) -> ArgumentParser:
     parser = ArgumentParser(prog=program, allow_abbrev=False)
     for name in (*_OF_ALL, *_OF_EACH[program]):
-        kind, told = _KINDS[name]
+        kind, description = _KINDS[name]
         flag = f"--{name.replace('_', '-')}"
         if name in _NEEDED:
-            parser.add_argument(flag, type=read(kind), help=told, required=True)
+            parser.add_argument(flag, type=read(kind), help=description, required=True)
         else:
-            parser.add_argument(flag, type=read(kind), help=told, default=getattr(_DEFAULTS, name))
+            parser.add_argument(flag, type=read(kind), help=description, default=getattr(_DEFAULTS, name))
     return parser
 
 

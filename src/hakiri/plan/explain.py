@@ -25,8 +25,8 @@ _VIEW_MARKS = {ViewVerb.CREATE: "+", ViewVerb.REPLACE: "~", ViewVerb.DROP: "-"}
 
 def explain(plan: Plan) -> list[str]:
     """Return the plan as lines of text, the summary last; about `MAX_LINES` at most."""
-    told = [*(line for pipeline in plan.pipelines for line in _pipeline(pipeline)), *_views(plan.views)]
-    lines = [mask(line) for line in told]
+    every = [*(line for pipeline in plan.pipelines for line in _pipeline(pipeline)), *_views(plan.views)]
+    lines = [mask(line) for line in every]
     hidden = len(lines) - MAX_LINES
     shown = [*lines[:MAX_LINES], f"... and {hidden} more lines; --json has them all"] if hidden > 0 else lines
     return [*shown, _verdict(plan)]
