@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable
 
+from hakiri.land.errors import RowsUncounted, StagedFileUnfit
 from hakiri.land.lander import Outcome, land
 from hakiri.land.quarantine import land_quarantine
 from hakiri.land.target import PathTarget
@@ -26,22 +28,60 @@ def reasons_in(path: str) -> list[str]:
     return sorted(DeltaTable(path).to_pyarrow_dataset().to_table()["reason"].to_pylist())
 
 
-def test_quarantined_rows_land_beside_the_table_once(spark_workshop: Workshop) -> None:
-    request = spark_workshop.request(with_faults(spark_workshop, "too long", "no id"))
-    kept = f"{spark_workshop.root}_quarantine"
-    first = land_quarantine(request, spark_workshop.spark)
-    again = land_quarantine(request, spark_workshop.spark)
+def test_quarantined_rows_land_beside_the_table_once(either: Workshop) -> None:
+    request = either.request(with_faults(either, "too long", "no id"))
+    kept = f"{either.root}_quarantine"
+    first = land_quarantine(request, either.spark)
+    again = land_quarantine(request, either.spark)
     assert first is not None
     assert again is not None
-    assert (first.outcome, again.outcome) == (Outcome.WRITTEN, Outcome.REPLAYED)
+    outcome = Outcome.ADOPTED if request.may_adopt else Outcome.WRITTEN
+    assert (first.outcome, again.outcome) == (outcome, Outcome.REPLAYED)
     assert reasons_in(kept) == ["no id", "too long"]
-    spark_workshop.finish(request, land(request, spark_workshop.spark))
-    clean = spark_workshop.request(spark_workshop.chunk([order(2)]))
-    assert land_quarantine(clean, spark_workshop.spark) is None
-    spark_workshop.finish(clean, land(clean, spark_workshop.spark))
-    land_quarantine(spark_workshop.request(with_faults(spark_workshop, "late")), spark_workshop.spark)
+    either.finish(request, land(request, either.spark))
+    clean = either.request(either.chunk([order(2)]))
+    assert land_quarantine(clean, either.spark) is None
+    either.finish(clean, land(clean, either.spark))
+    land_quarantine(either.request(with_faults(either, "late")), either.spark)
     assert reasons_in(kept) == ["late", "no id", "too long"]
     assert DeltaTable(kept).transaction_version("test/shop/orders/quarantine") == 3
+
+
+def test_quarantined_rows_of_many_chunks_are_one_file_and_each_try_has_its_own(workshop: Workshop) -> None:
+    request = workshop.request(*(with_faults(workshop, f"reason {number}") for number in range(12)))
+    kept = workshop.root.parent / "orders_quarantine"
+    for _ in range(2):
+        land_quarantine(request, workshop.spark)
+    assert reasons_in(str(kept)) == sorted(f"reason {number}" for number in range(12))
+    assert [path.name.rpartition("-")[0] for path in (kept / "data").iterdir()] == ["landing-00000001"]
+
+
+def test_quarantined_rows_staged_by_two_releases_land_together(workshop: Workshop) -> None:
+    old, chunk = with_faults(workshop, "old"), workshop.chunk([order(2)])
+    row = {"rule_id": "r", "reason": "new", "is_kept": False, "run_id": "r2", "line": 7}
+    content = pa.Table.from_pylist([row], schema=QUARANTINED)
+    new = replace(chunk, quarantine=(seal(workshop.root, f"{chunk.folder}/quarantine-00000.parquet", content),))
+    land_quarantine(workshop.request(old, new), workshop.spark)
+    found = DeltaTable(f"{workshop.root}_quarantine").to_pyarrow_dataset().to_table().to_pylist()
+    assert sorted((one["reason"], one["position"], one["line"]) for one in found) == [
+        ("new", None, 7),
+        ("old", 0, None),
+    ]
+
+
+def test_a_quarantine_file_that_is_gone_is_named_and_nothing_lands(workshop: Workshop) -> None:
+    chunk = with_faults(workshop, "lost")
+    (workshop.root / chunk.quarantine[0].path).unlink()
+    with pytest.raises(StagedFileUnfit, match=r"quarantine-00000\.parquet"):
+        land_quarantine(workshop.request(chunk), workshop.spark)
+    assert not (workshop.root.parent / "orders_quarantine").exists()
+
+
+def test_a_quarantine_file_with_fewer_rows_than_were_sealed_does_not_land(workshop: Workshop) -> None:
+    chunk = with_faults(workshop, "one")
+    more = replace(chunk, quarantine=tuple(replace(file, rows=2) for file in chunk.quarantine))
+    with pytest.raises(RowsUncounted):
+        land_quarantine(workshop.request(more), workshop.spark)
 
 
 def test_a_table_of_quarantined_rows_that_is_there_already_gets_the_columns_it_lacks(spark_workshop: Workshop) -> None:
