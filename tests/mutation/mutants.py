@@ -49,7 +49,7 @@ IS_ALIVE = 'return _started(int(found["pid"])) != int(found["started"])'
 SYNC_FILES = "    for file in (*files, *quarantine):\n        writer.files.sync_file(file.path)\n"
 WRITE_MANIFEST = "    _write_manifest(writer.files, attempt.manifest, staged)\n"
 SYNC_FOLDERS = "    for folder in (attempt.folder, *parents(attempt.folder)):\n"
-LAND = "    landed = land(request, services.spark, trial=partial(self.hooks.on_build, landing))\n"
+LAND = "    landed = land(request, self._context.spark, trial=partial(self.hooks.on_build, landing))\n"
 KEEP_ASIDE = "    aside = land_quarantine("
 ADVANCE = "    self._advance(finished)\n"
 FINISH = "    finished = self._catalog.finish_landing(landing, version=landed.version)\n"

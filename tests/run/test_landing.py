@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 
 from hakiri.catalog.errors import CatalogUnavailable
 from hakiri.catalog.port import Catalog
-from hakiri.engine.errors import JavaMissing
+from hakiri.model.errors import NotWritable
 from hakiri.model.ledger import LandingStatus
 from run.shop import Shop
 
@@ -49,12 +49,18 @@ def test_the_cursor_stays_where_it_was_until_all_else_is_recorded(shop: Shop, ve
 
 
 def test_a_table_waits_for_its_quarantined_rows_to_be_kept(shop: Shop) -> None:
-    """They land by Spark; the rows beside them could be adopted without."""
     shop.stage("Rome", None)
-    with shop.lander() as lander, pytest.raises(JavaMissing):
+    in_the_way = Path(f"{shop.table}_quarantine")
+    in_the_way.touch()
+    with shop.lander() as lander, pytest.raises(NotWritable, match="orders_quarantine"):
         lander.land(is_last=True)
     assert not DeltaTable.is_deltatable(str(shop.table))
     assert shop.landed() == ([LandingStatus.RESERVED], None)
+    in_the_way.unlink()
+    with shop.lander() as lander:
+        lander.land(is_last=True)
+    assert shop.landed()[0] == [LandingStatus.LANDED]
+    assert DeltaTable(in_the_way).to_pyarrow_dataset().count_rows() == 1
 
 
 def test_a_commit_is_on_the_disk_before_the_catalog_hears_of_it(shop: Shop, synced: list[Path]) -> None:
