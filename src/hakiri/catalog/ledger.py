@@ -149,9 +149,9 @@ class Ledger:
     def progress(self, pipeline: str | None = None) -> tuple[Progress, ...]:
         return plans.progress_of(self._store.progress(pipeline))
 
-    def archive(self, pipeline: str) -> int:
+    def archive(self, pipeline: str, *, at_least: int = 1) -> int:
         rows = self._store.read((CHUNKS, LANDINGS), lambda session: plans.finished(session, pipeline))
-        if not rows:
+        if len(rows) < max(at_least, 1):
             return 0
         self._store.write(ARCHIVE, lambda session: plans.store_away(session, rows))
         return self._store.write(CHUNKS, lambda session: plans.remove(session, rows))

@@ -151,10 +151,11 @@ class Catalog(Protocol):
         """Return counts per pipeline. Stays fast with any number of chunks."""
         ...
 
-    def archive(self, pipeline: str) -> int:
+    def archive(self, pipeline: str, *, at_least: int = 1) -> int:
         """Move finished chunks to the archive, where claims do not search, and return how many were moved.
 
-        Moves superseded chunks, and chunks of finished landings. A repeat moves those added since.
+        Moves superseded chunks, and chunks of finished landings; none if there are fewer than `at_least`.
+        A repeat moves those added since.
         """
         ...
 

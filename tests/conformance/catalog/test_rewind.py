@@ -64,6 +64,7 @@ def test_archived_work_is_counted_found_and_rewound_but_never_planned_again(cata
     catalog.complete(second, seal_for(second))
     landing = catalog.reserve_landing(table, [first.chunk.key], node="a")
     catalog.finish_landing(landing, version=1)
+    assert catalog.archive(pipeline, at_least=2) == 0
     assert catalog.archive(pipeline) == 1
     assert catalog.archive(pipeline) == 0
     assert catalog.add_chunks(plan(pipeline, 3)) == 0

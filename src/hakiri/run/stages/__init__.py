@@ -41,7 +41,7 @@ PASS: tuple[Stage, ...] = (
 STAGES: tuple[Stage, ...] = (
     Begin(),  # open the source, release the chunks of dead workers
     Repeat(PASS),
-    Conclude(),  # report whatever was left undone (G10), move the phase on, archive
+    Conclude(),  # report whatever was left undone (G10), move the phase on, archive if there is much to move
 )
 """A whole run: `hakiri apply`, `hakiri run`, notebooks."""
 

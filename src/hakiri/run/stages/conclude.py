@@ -12,20 +12,23 @@ from hakiri.run.errors import ChunksFailed, ChunksLeft, RefreshWaits, SourceRest
 from hakiri.run.phase import settle_phase
 from hakiri.run.pipeline import PipelineRun
 
+WORTH_ARCHIVING = 100
+"""From how many finished chunks on a run moves them to the archive: each move is two writes. Maintenance moves all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """Fail for what was left undone, move the phase on, archive chunks that have landed. Raises CatalogError."""
+    """Fail for what was left undone, move the phase on, archive landed chunks. Raises CatalogError."""
 
     name: ClassVar[str] = "conclude"
 
     def advance(self, run: PipelineRun) -> PipelineRun:
-        context = run.context
+        context, archive = run.context, run.context.services.catalog.archive
         with run.look.until_done():
             require_all_done(run)
             context.with_retries("phase", lambda: settle_phase(context))
-        if run.outcome.landings:
-            context.with_retries("archive", lambda: context.services.catalog.archive(context.spec.id))
+            if run.outcome.landings:
+                context.with_retries("archive", lambda: archive(context.spec.id, at_least=WORTH_ARCHIVING))
         return run
 
 
