@@ -90,7 +90,16 @@ def extract_chunk(
     while part is not None:
         before = extraction.read_rows
         with closing(_batches(connector, part)) as batches:
-            extraction.take(batches)
+            for batch in batches:
+                match kind_of(batch):
+                    case BatchKind.ROWS:
+                        extraction.rows(batch)
+                    case BatchKind.NOTES:
+                        extraction.notes += batch.column("reason").to_pylist()
+                    case BatchKind.TOKEN:
+                        extraction.token = token_of(batch)
+                    case _:
+                        extraction.faults(batch)
         part = extraction.next_page(part) if extraction.read_rows > before else None
     if not extraction.saw_rows:
         # The sink needs the columns even if the chunk has no rows.
@@ -137,19 +146,6 @@ class _Extraction:
     @property
     def read_rows(self) -> int:
         return self._tally.read
-
-    def take(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Take the batches of one read, each by its kind."""
-        for batch in batches:
-            match kind_of(batch):
-                case BatchKind.ROWS:
-                    self.rows(batch)
-                case BatchKind.NOTES:
-                    self.notes += batch.column("reason").to_pylist()
-                case BatchKind.TOKEN:
-                    self.token = token_of(batch)
-                case _:
-                    self.faults(batch)
 
     def next_page(self, read: ChunkRead) -> ChunkRead | None:
         """Return the read of the page after this one; None if the read is not to be continued, or the page is last."""
