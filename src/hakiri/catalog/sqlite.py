@@ -69,7 +69,10 @@ class SqliteStore:
         with translated(str(path)):
             self._connection = connect(str(path))
         try:
-            self._prepare()
+            with _turn(self._queue), translated(str(path)):
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = FULL")  # a reserved number must survive a power cut
+                self._transact(migrate)
         except BaseException:
             self.close()
             raise
@@ -109,12 +112,6 @@ class SqliteStore:
         with self._lock:
             self._connection.close()
             self._queue.close()
-
-    def _prepare(self) -> None:
-        with _turn(self._queue), translated(str(self._path)):
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = FULL")  # a reserved number must survive a power cut
-            self._transact(migrate)
 
     def _transact(self, body: Callable[[sqlite3.Connection], T], *, begin: str = "BEGIN IMMEDIATE") -> T:
         with self._lock, translated(str(self._path)):
