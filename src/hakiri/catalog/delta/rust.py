@@ -203,7 +203,8 @@ class RustExecutor:
         marker, *others = self._existing()
         self._set(marker, {VERSION: str(version), MIGRATED: str(migrated)})
         for table in others:
-            self._set(table, {VERSION: str(version)})
+            if not table.append_only:  # there, a change of properties is taken for tampering
+                self._set(table, {VERSION: str(version)})
 
     def close(self) -> None:
         self._tables.clear()
