@@ -7,7 +7,7 @@ import pytest
 from hakiri.land.errors import QueryRefused
 from hakiri.land.query.parse import BACKTICKS, understand
 
-KNOWN = ("orders", "public.orders", "crm.Users", "ts")
+KNOWN = ("orders", "public.orders", "crm.Users", "ts", "date")
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,12 @@ KNOWN = ("orders", "public.orders", "crm.Users", "ts")
             "select 'from orders', \"orders\" /* from orders */ from nowhere",
             (),
         ),
+        (
+            "select date.a from date /*+ from ts */ order\n by 1",
+            'select "date".a from "date" /*+ from ts */ order\n by 1',
+            ("date",),
+        ),
+        ("select $$ from ts $$ from orders", 'select $$ from ts $$ from "orders"', ("orders",)),
         ("(select 1 from orders) union (select 2)", '(select 1 from "orders") union (select 2)', ("orders",)),
     ],
 )
@@ -90,6 +96,7 @@ def test_a_backslash_is_a_sign_like_others_to_datafusion() -> None:
         "with x as (select 1) insert into orders select * from x",
         "/* select */ drop table orders",
         "'select' from orders",
+        "select 'a text without its end from orders",
     ],
 )
 def test_anything_but_one_select_is_refused(sql: str) -> None:

@@ -391,7 +391,7 @@ MUTANTS = {
     ),
     "a webhook to an address that is not public": Mutant(
         "Hooks",
-        (Edit("hakiri.land.hooks.guard:guarded", "not policy(address)", "False"),),
+        (Edit("hakiri.https:guarded", "not policy(address)", "False"),),
         ("tests/land/hooks/test_guard.py::test_the_systems_resolver_finds_this_machine_and_the_guard_refuses_it",),
     ),
     "a function with arguments that nobody judged": Mutant(

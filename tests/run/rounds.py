@@ -16,8 +16,8 @@ from hakiri.extract.chunk import ChunkRead, extract_chunk
 from hakiri.extract.connectors.declared import source_table
 from hakiri.extract.connectors.registry import open_connector
 from hakiri.extract.provenance import Provenance
+from hakiri.https import HttpsClient
 from hakiri.land.hooks.call import AllHooks
-from hakiri.land.hooks.https import Poster
 from hakiri.land.hooks.views import ProjectViews
 from hakiri.land.hooks.webhook import Webhooks
 from hakiri.land.lander import land
@@ -55,7 +55,7 @@ class Rounds:
     run: int = 0
     load: dict[str, Any] = field(default_factory=dict)
     rules: tuple[HostRule, ...] = ()
-    poster: Poster = field(default_factory=Poster)
+    client: HttpsClient = field(default_factory=HttpsClient)
     _staged: dict[ChunkKey, StagedChunk] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class Rounds:
                     views=lambda: ProjectViews(
                         (), ("orders",), lambda name: PathTarget(str(self.table.parent / name)), no_spark
                     ),
-                    webhooks=Webhooks(self.rules, Settings(cwd=self.root).look_up, self.clock, self.poster),
+                    webhooks=Webhooks(self.rules, Settings(cwd=self.root).look_up, self.clock, self.client),
                 ),
                 spark=no_spark,
                 transforms=lambda _: {},

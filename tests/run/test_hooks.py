@@ -18,8 +18,8 @@ import pytest
 from deltalake import DeltaTable
 
 from hakiri.errors import render
+from hakiri.https import HttpsClient
 from hakiri.land.errors import HookFailed
-from hakiri.land.hooks.https import Poster
 from hakiri.model.crash_points import STOP_AT, Boundary
 from hakiri.model.ledger import HookMark, LandingStatus
 from hakiri.run.events import HookCalled, Landed
@@ -171,7 +171,7 @@ def test_a_webhook_that_is_asked_to_wait_waits_and_is_sent_again_under_the_same_
     with receiving(answer(429, "Retry-After: 90"), answer(503), answer(204)) as receiver:
         shop = hooked(post_hook={"type": "webhook", "url": receiver.url})
         shop.rules = (HostRule.parse(receiver.rule),)
-        shop.poster = Poster(lambda _host, _port: (LOOPBACK,), lambda address: address == LOOPBACK, receiver.trust)
+        shop.client = HttpsClient(lambda _host, _port: (LOOPBACK,), lambda address: address == LOOPBACK, receiver.trust)
         shop.stage("a", "1")
         before = shop.clock.now()
         assert shop.run_once() == []

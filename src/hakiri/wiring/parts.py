@@ -206,14 +206,14 @@ def spark(settings: Settings, project: Project) -> SparkSession:
 
 def _hooks(settings: Settings, project: Project, engine: EngineSettings) -> Hooks:
     # Loaded only to land: other commands call no hooks.
+    from hakiri.https import HttpsClient
     from hakiri.land.hooks.call import AllHooks
-    from hakiri.land.hooks.https import Poster
     from hakiri.land.hooks.webhook import Webhooks
 
     return AllHooks(
         spark=lambda: open_session(engine),
         views=partial(_views, settings, project, engine),
-        webhooks=Webhooks(project.spec.hooks.rules, settings.look_up, clock(), Poster()),
+        webhooks=Webhooks(project.spec.hooks.rules, settings.look_up, clock(), HttpsClient()),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import Callable
 from time import monotonic, sleep
@@ -12,6 +11,7 @@ import pytest
 from extract.transform.modules import bytes_at, component, module
 from hakiri.extract.transform.guest import Excess, Failure, Guest, Limits, Silence
 from hakiri.extract.transform.network import MAX_RESPONSE_BYTES, Network
+from hakiri.https import HttpsClient
 from hakiri.spec.fields.address import HostRule
 from land.hooks.receiver import HOST, LOOPBACK, Receiver, receiving
 
@@ -34,16 +34,20 @@ def asking(url: str, *, method: str = "POST", kind: str = "text/plain") -> bytes
     return module(apply=ASK.format(words=words), imports=SEND, extra=data)
 
 
+def is_any(_address: str) -> bool:
+    return True
+
+
 def guest(raw: bytes, receiver: Receiver | None = None, *, hosts: str = HOST, seconds: float = 20) -> Guest:
     port = receiver.port if receiver else 1
     trust = receiver.trust if receiver else ssl.create_default_context
 
-    def connect(address: tuple[str, int], timeout: float) -> socket.socket:
-        assert address == (HOST, port)
-        return socket.create_connection((LOOPBACK, port), timeout)
+    def resolver(host: str, asked: int) -> tuple[str, ...]:
+        assert (host, asked) == (HOST, port)
+        return (LOOPBACK,)
 
     made = component(raw, network=(f"{hosts}:{port}",))
-    network = Network((HostRule.parse(f"{hosts}:{port}"),), connect, trust)
+    network = Network((HostRule.parse(f"{hosts}:{port}"),), HttpsClient(resolver, is_any, trust))
     return Guest(made.code, made.module, Limits(64 << 20, 10**9, seconds), network)
 
 
@@ -123,6 +127,14 @@ def test_an_answer_that_takes_for_ever_ends_in_time() -> None:
     with receiving(drip) as receiver, pytest.raises(Failure):
         guest(asking(receiver.url), receiver, seconds=1).apply(b"")
     assert monotonic() - begun < 10
+
+
+def test_an_answer_that_breaks_off_is_none() -> None:
+    with (
+        receiving(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")) as receiver,
+        pytest.raises(Silence, match="gave no answer"),
+    ):
+        guest(asking(receiver.url), receiver).apply(b"")
 
 
 def test_an_answer_without_end_is_not_kept() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from hakiri.land.hooks.guard import NotAllowed, guarded, is_public, resolve
+from hakiri.https import NotAllowed, guarded, is_public, resolve
 
 ADDRESSES = tomli.loads((Path(__file__).parents[3] / "fixtures/hooks/addresses.toml").read_text(encoding="utf-8"))
 

@@ -16,8 +16,8 @@ import pytest
 
 from clocks import ManualClock
 from hakiri.errors import HookError, Recovery, mask, render
+from hakiri.https import HttpsClient
 from hakiri.land.errors import HookFailed, HookRefused, HookUnanswered
-from hakiri.land.hooks.https import Poster
 from hakiri.land.hooks.webhook import Webhooks
 from hakiri.model.chunk import TableKey
 from hakiri.model.hook import HookCall
@@ -40,7 +40,7 @@ def webhooks(receiver: Receiver, clock: ManualClock, **parts: Any) -> Webhooks:
     """Webhooks that believe the test's authority, and whose policy takes this machine for a public one."""
     given = {"resolver": loopback, "policy": lambda address: address == LOOPBACK, "trust": receiver.trust, **parts}
     look_up = Settings(cwd=Path(), environment={"KEY": SECRET, "HOST": HOST}).look_up
-    return Webhooks((HostRule.parse(receiver.rule),), look_up, clock, Poster(**given))
+    return Webhooks((HostRule.parse(receiver.rule),), look_up, clock, HttpsClient(**given))
 
 
 def hook(url: str, **keys: Any) -> WebhookHook:
@@ -160,7 +160,7 @@ def test_this_machine_is_refused_by_the_policy_that_is_in_force(clock: ManualClo
             (HostRule.parse(receiver.rule),),
             lambda _reference: "",
             clock,
-            Poster(resolver=loopback, trust=receiver.trust),
+            HttpsClient(resolver=loopback, trust=receiver.trust),
         )
         assert "not public" in refusal(HookRefused, lambda: sender.send(hook(receiver.url), CALL)).reason
         assert receiver.peers == []

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 
+from hakiri.https import HttpsClient, NotAllowed, Reply, TooLate
 from hakiri.land.errors import HookFailed, HookRefused, HookUnanswered
 from hakiri.land.hooks.facts import facts_of, failed, words_of
-from hakiri.land.hooks.guard import NotAllowed
-from hakiri.land.hooks.https import Poster, Reply, TooLate
 from hakiri.model.clock import Clock
 from hakiri.model.hook import HookCall
 from hakiri.spec.fields.address import Address, HostRule, allows, read_address
@@ -32,12 +31,12 @@ class Webhooks:
     """Sends requests to hosts that the project allows."""
 
     def __init__(
-        self, rules: tuple[HostRule, ...], look_up: Callable[[Reference], str], clock: Clock, poster: Poster
+        self, rules: tuple[HostRule, ...], look_up: Callable[[Reference], str], clock: Clock, client: HttpsClient
     ) -> None:
         self._rules = rules
         self._look_up = look_up
         self._clock = clock
-        self._poster = poster
+        self._client = client
 
     def send(self, hook: WebhookHook, call: HookCall) -> None:
         """Send the request and wait for a response with success.
@@ -68,7 +67,7 @@ class Webhooks:
     ) -> Reply:
         seconds = hook.timeout.total_seconds()
         try:
-            return self._poster.post(address, body, headers, seconds=seconds)
+            return self._client.send("POST", address, body, headers, seconds=seconds)
         except NotAllowed as refused:
             raise failed(HookRefused, call, str(refused)) from None
         except TooLate:

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
+
+from sqlglot import TokenType
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import TokenError
 
 from hakiri.land.errors import QueryRefused
 
 QUOTES, BACKTICKS = '"', "`"
 """The quotes that an engine puts around names: DataFusion's and Spark's."""
+_MARKS = (QUOTES, BACKTICKS)
+_HINT = "/*+"
+"""Begins a hint of an optimizer, which is a comment here."""
 
-_TEXTS = {
-    QUOTES: r"""'(?:[^']|'')*'|\$\$.*?\$\$""",
-    # In Spark a backslash escapes the next character, except in a raw literal.
-    BACKTICKS: r"""'(?:[^'\\]|\\.|'')*'|[rR](?:'[^']*'|"[^"]*")""",
-}
-_TOKEN = {
-    mark: re.compile(
-        rf"""(?P<gap>\s+|--[^\n]*|/\*.*?\*/)
-          | (?P<text>{text})
-          | (?P<quoted>"(?:[^"]|"")*"|`[^`]*`)
-          | (?P<word>[^\W\d][\w$]*)
-          | (?P<number>\d[\w.]*)
-          | (?P<mark>.)""",
-        re.VERBOSE | re.DOTALL,
-    )
-    for mark, text in _TEXTS.items()
-}
+
+class _DataFusion(Postgres.Tokenizer):
+    """DataFusion's words; names may have backticks as well."""
+
+    QUOTES: ClassVar = ["'"]
+    IDENTIFIERS: ClassVar = [*_MARKS]
+    KEYWORDS: ClassVar = {word: kind for word, kind in Postgres.Tokenizer.KEYWORDS.items() if word != _HINT}
+
+
+class _Spark(Databricks.Tokenizer):
+    """Spark's words; names may have double quotes as well."""
+
+    QUOTES: ClassVar = ["'"]
+    IDENTIFIERS: ClassVar = [*_MARKS]
+    KEYWORDS: ClassVar = {word: kind for word, kind in Databricks.Tokenizer.KEYWORDS.items() if word != _HINT}
+
+
+_TOKENIZER = {QUOTES: _DataFusion, BACKTICKS: _Spark}
+_LITERALS = frozenset(
+    {
+        *(TokenType.STRING, TokenType.RAW_STRING, TokenType.BYTE_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING),
+        *(TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING, TokenType.HEREDOC_STRING, TokenType.NUMBER),
+    }
+)
 _ASKING = frozenset({"select", "with"})
 _BEFORE_TABLE = frozenset({"from", "join"})
 _AFTER_TABLES = frozenset(
@@ -88,7 +103,8 @@ class _Token:
 
     @property
     def lower(self) -> str:
-        return self.text.lower() if self.kind == "word" else ""
+        """The keyword, of several the first: `GROUP BY` is one token."""
+        return self.text.lower().split()[0] if self.kind == "word" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +128,21 @@ class _Clause:
 
 
 def _tokens(sql: str, mark: str) -> Iterator[_Token]:
-    for found in _TOKEN[mark].finditer(sql):
-        kind = found.lastgroup or "mark"
-        if kind != "gap":
-            yield _Token(kind, found[0], found.start(), found.end())
+    try:
+        found = _TOKENIZER[mark]().tokenize(sql)
+    except TokenError as error:
+        raise QueryRefused(reason=f"it is not SQL: {' '.join(str(error).split())}") from None
+    for one in found:
+        text = sql[one.start : one.end + 1]
+        yield _Token(_kind(one.token_type, text), text, one.start, one.end + 1)
+
+
+def _kind(found: TokenType, text: str) -> str:
+    if found is TokenType.IDENTIFIER:
+        return "quoted"
+    if found in _LITERALS:
+        return "literal"
+    return "word" if text[0].isalpha() or text[0] == "_" else "mark"
 
 
 def _require_select(tokens: list[_Token]) -> None:
