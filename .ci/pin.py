@@ -1,19 +1,22 @@
-"""Hold every indirect dependency at one version, by `[tool.uv] constraint-dependencies`.
+"""Hold every dependency at one version, by `[tool.uv] constraint-dependencies`.
 
 uv run --no-project --with tomlkit,packaging python .ci/pin.py
 
-The lock file itself stays out of git, because it records download addresses. Packages that differ between the
-conflicting extras are pinned in those extras by hand.
+What pyproject.toml names with an exact version is held there: tools, and what differs between the conflicting extras.
+Everything else is held by the constraints, direct dependencies of the wheel included. The lock file stays out of git,
+because it records download addresses.
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import tomlkit
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
@@ -25,25 +28,35 @@ def main() -> None:
     _write(manifest, document, [])
     subprocess.run(["uv", "lock", "--upgrade"], cwd=ROOT, check=True)
     locked = tomlkit.parse((ROOT / "uv.lock").read_text()).unwrap()["package"]
-    direct = direct_names(document.unwrap())
+    _write(manifest, document, constraints(document.unwrap(), locked))
+
+
+def constraints(document: dict[str, Any], locked: list[dict[str, Any]]) -> list[str]:
+    """Return the exact versions of the locked packages that pyproject.toml does not hold itself."""
+    exact = {canonicalize_name(one.name) for one in requirements(document) if is_exact(one)}
     versions: dict[str, set[str]] = {}
     for package in locked:
-        if package["name"] not in direct and "editable" not in package["source"]:
+        if package["name"] not in exact and "editable" not in package["source"]:
             versions.setdefault(package["name"], set()).add(package["version"])
     # Where a package has several versions, the oldest is the one that every supported Python can have.
-    oldest = {name: min(found, key=Version) for name, found in versions.items()}
-    _write(manifest, document, [f"{name}=={version}" for name, version in sorted(oldest.items())])
+    return [f"{name}=={min(found, key=Version)}" for name, found in sorted(versions.items())]
 
 
-def direct_names(document: dict[str, Any]) -> set[str]:
-    """The packages that pyproject.toml names itself."""
+def requirements(document: dict[str, Any]) -> Iterator[Requirement]:
+    """Yield what pyproject.toml asks for by name, in the wheel and for development."""
     project = document["project"]
     groups = [
         project["dependencies"],
         *project["optional-dependencies"].values(),
         *document["dependency-groups"].values(),
     ]
-    return {re.split(r"[\[=<>~ ]", requirement)[0] for group in groups for requirement in group}
+    for group in groups:
+        yield from (Requirement(one) for one in group if isinstance(one, str))
+
+
+def is_exact(requirement: Requirement) -> bool:
+    """Return whether a requirement allows one version only."""
+    return [one.operator for one in requirement.specifier] == ["=="]
 
 
 def _write(manifest: Path, document: tomlkit.TOMLDocument, pins: list[str]) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -23,7 +24,7 @@ CASES: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
     (pa.uint16(), pa.int32(), 65_535, 65_535),
     (pa.uint32(), pa.int64(), 4_294_967_295, 4_294_967_295),
     (pa.uint64(), pa.decimal128(20, 0), 2**64 - 1, Decimal(2**64 - 1)),
-    (pa.float16(), pa.float32(), 1.5, 1.5),
+    (pa.float16(), pa.float32(), np.float16(1.5), 1.5),
     (pa.decimal32(5, 2), pa.decimal128(5, 2), DECIMAL, DECIMAL),
     (pa.decimal64(5, 2), pa.decimal128(5, 2), DECIMAL, DECIMAL),
     (pa.decimal256(38, 2), pa.decimal128(38, 2), DECIMAL, DECIMAL),

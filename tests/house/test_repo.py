@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import sqlite3
 import subprocess
+from collections.abc import Iterable
 from importlib.metadata import distributions
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import tomli
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 REPO = Path(__file__).parents[2]
 TOP_LEVEL = {
@@ -61,39 +66,73 @@ def test_no_lock_file_is_tracked() -> None:
     assert not {path.name for path in tracked()} & {"uv.lock", "package-lock.json", "poetry.lock"}
 
 
-def pins() -> set[str]:
-    document = tomli.loads((REPO / "pyproject.toml").read_text())
-    project = document["project"]
-    groups = [
-        project["dependencies"],
-        *project["optional-dependencies"].values(),
-        *document["dependency-groups"].values(),
-        document["tool"]["uv"]["constraint-dependencies"],
-    ]
-    return {requirement for group in groups for requirement in group if not requirement.startswith("hakiri[")}
+def pyproject() -> dict[str, Any]:
+    return tomli.loads((REPO / "pyproject.toml").read_text())
 
 
-def test_every_dependency_is_pinned_exactly() -> None:
-    assert [pin for pin in sorted(pins()) if not re.fullmatch(r"[a-z0-9-]+(\[[a-z0-9,]+\])?==[^ ;,]+", pin)] == []
+def wheel() -> list[Requirement]:
+    """What the wheel asks for, with all its extras."""
+    project = pyproject()["project"]
+    return [Requirement(one) for one in chain(project["dependencies"], *project["optional-dependencies"].values())]
+
+
+def tools() -> list[Requirement]:
+    """What development needs beside the wheel."""
+    listed = chain(*pyproject()["dependency-groups"].values())
+    return [Requirement(one) for one in listed if isinstance(one, str) and not one.startswith("hakiri[")]
+
+
+def exact(requirements: Iterable[Requirement]) -> dict[str, set[str]]:
+    """The versions of those that allow one version only, by name."""
+    found: dict[str, set[str]] = {}
+    for one in requirements:
+        if [part.operator for part in one.specifier] == ["=="]:
+            found.setdefault(one.name, set()).update(part.version for part in one.specifier)
+    return found
+
+
+def ranges() -> list[Requirement]:
+    return [one for one in wheel() if not exact([one])]
+
+
+def constraints() -> list[Requirement]:
+    return [Requirement(one) for one in pyproject()["tool"]["uv"]["constraint-dependencies"]]
+
+
+def test_every_dependency_of_the_wheel_is_a_range_that_holds_its_pin() -> None:
+    held = exact([*tools(), *constraints()])
+    assert len(ranges()) > 20
+    assert [str(one) for one in ranges() if {part.operator for part in one.specifier} != {">=", "<"}] == []
+    assert [str(one) for one in ranges() if not any(map(one.specifier.contains, held.get(one.name, ())))] == []
+
+
+def test_a_dependency_of_the_wheel_is_exact_for_a_reason_that_is_written_down() -> None:
+    page = text_of(REPO / "docs/dependencies.md")
+    assert [name for name in exact(wheel()) if f"| {name} | exact |" not in page] == []
+
+
+def test_the_lower_ends_are_those_of_the_page() -> None:
+    page = text_of(REPO / "docs/dependencies.md")
+    lows = {one.name: part.version for one in ranges() for part in one.specifier if part.operator == ">="}
+    assert [name for name, low in lows.items() if f"| {name} | {low} |" not in page] == []
+
+
+def test_every_tool_is_pinned_exactly() -> None:
+    assert sorted({one.name for one in tools()} - set(exact(tools()))) == []
 
 
 def test_every_installed_package_is_held_by_a_pin() -> None:
-    held = {re.sub(r"\[.*\]", "", pin) for pin in pins()}
-    installed = {f"{_canonical(one.metadata['Name'])}=={one.version}" for one in distributions()}
-    assert sorted(one for one in installed - held if one.split("==")[0] not in TOOLS) == []
+    held = exact([*wheel(), *tools(), *constraints()])
+    installed = {(canonicalize_name(one.metadata["Name"]), one.version) for one in distributions()}
+    assert (
+        sorted(f"{name}=={one}" for name, one in installed if name not in TOOLS and one not in held.get(name, ())) == []
+    )
 
 
 def test_every_direct_dependency_has_its_reason() -> None:
     reasons = text_of(REPO / "docs/dependencies.md")
-    document = tomli.loads((REPO / "pyproject.toml").read_text())
-    project = document["project"]
-    groups = [
-        project["dependencies"],
-        *project["optional-dependencies"].values(),
-        *document["dependency-groups"].values(),
-    ]
-    names = {re.split(r"[\[=]", requirement)[0] for group in groups for requirement in group} - {"hakiri"}
-    assert sorted(name for name in names if f"| {name} |" not in reasons) == []
+    names = {one.name for one in (*wheel(), *tools())}
+    assert sorted(name for name in names if f"| {name} | " not in reasons) == []
 
 
 def test_the_shop_is_its_script() -> None:
@@ -114,7 +153,3 @@ def test_links_between_pages_lead_somewhere() -> None:
     pages = [*sorted((REPO / "docs").rglob("*.md")), REPO / "README.md", REPO / "CONTRIBUTING.md"]
     links = [(page, target) for page in pages for target in re.findall(r"\]\((?!https?:)([^)#]+)", text_of(page))]
     assert [f"{page.name}: {target}" for page, target in links if not (page.parent / target).exists()] == []
-
-
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

@@ -20,9 +20,7 @@ class Frozen(BaseModel):
         frozen=True,
         extra="forbid",
         alias_generator=to_camel,
-        validate_by_name=True,
-        validate_by_alias=True,
-        serialize_by_alias=False,
+        populate_by_name=True,  # and by alias; pydantic 2.10 knows no newer word for it
         use_attribute_docstrings=True,
     )
 

@@ -174,7 +174,9 @@ def _map_array(array: pa.Array, kind: pa.DataType) -> Fitted:
 def _offsets(lists: pa.Array) -> pa.Array:
     """Return the offset of each list in the flattened values without those of NULL lists, and the end of the last."""
     lengths = pc.fill_null(pc.list_value_length(lists), 0)
-    return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
+    ends = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
+    # Without a validity bitmap, which pyarrow 19 refuses beside a mask of the lists.
+    return pa.Array.from_buffers(pa.int32(), len(ends), [None, ends.buffers()[1]], offset=ends.offset)
 
 
 def _owners(misfits: dict[int, str], offsets: pa.Array) -> dict[int, str]:
