@@ -61,7 +61,6 @@ MAP = {
     "catalog.delta.rust": room("errors model", "deltalake"),
     "catalog.delta.arrow": room("errors model", "pyarrow"),
     "catalog.delta.damage": room("errors model", "deltalake pyarrow"),
-    "catalog.delta.counting": room("errors model", "deltalake pyarrow"),
     "catalog.delta.upkeep": room("errors model", "deltalake"),
     "catalog.delta.spark": room("errors model", "pyspark"),
     "engine": room("errors model", "pyspark"),

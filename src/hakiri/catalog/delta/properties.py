@@ -17,12 +17,7 @@ PROPERTIES = {
 COMPACT_EVERY = 64
 VACUUM_EVERY = 1_024
 
-_APPENDING = frozenset(
-    {
-        *("CREATE TABLE", "CREATE TABLE AS SELECT", "MERGE", "OPTIMIZE", "VACUUM START", "VACUUM END"),
-        "SET TBLPROPERTIES",  # by a migration
-    }
-)
+_APPENDING = frozenset({"CREATE TABLE", "CREATE TABLE AS SELECT", "MERGE", "OPTIMIZE", "VACUUM START", "VACUUM END"})
 
 
 def require_append_only(store: str, append_only: str | None, commits: Iterable[tuple[int, str]]) -> None:

@@ -13,7 +13,6 @@ from uuid import uuid4
 from deltalake import CommitProperties, DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from hakiri.catalog.delta.counting import count_chunks
 from hakiri.catalog.delta.damage import require_undamaged, require_whole
 from hakiri.catalog.delta.executor import Wanted, merge_condition, merge_values
 from hakiri.catalog.delta.layout import ints, texts, unpack
@@ -36,6 +35,30 @@ _LOOK_BACK = 1_000
 _PROPERTY_TRIES = 20
 
 WHOLE_BUCKET = "SELECT {columns} FROM t WHERE bucket = {bucket}"
+
+COUNTS = """
+WITH every AS (
+    SELECT pipeline_id, table_name, chunk_id, generation, status, row_count, byte_count FROM chunks
+    UNION ALL
+    SELECT pipeline_id, table_name, chunk_id, generation, status, row_count, byte_count FROM archive
+), latest AS (
+    SELECT pipeline_id, table_name, chunk_id, max(generation) AS generation
+    FROM every
+    GROUP BY pipeline_id, table_name, chunk_id
+), once AS (
+    SELECT e.pipeline_id, e.table_name, e.chunk_id, min(e.status) AS status, max(e.row_count) AS row_count,
+        max(e.byte_count) AS byte_count
+    FROM every e
+    JOIN latest l ON l.pipeline_id = e.pipeline_id AND l.table_name = e.table_name AND l.chunk_id = e.chunk_id
+        AND l.generation = e.generation
+    GROUP BY e.pipeline_id, e.table_name, e.chunk_id
+)
+SELECT pipeline_id, status, count(*) AS chunks, sum(row_count) AS row_count, sum(byte_count) AS byte_count
+FROM once
+WHERE status <> 'superseded'
+GROUP BY pipeline_id, status
+"""
+"""Counts each chunk once, by its latest generation, whether active, archived, or in both while it is moved."""
 
 
 class DeltaCatalog(Ledger):
@@ -156,7 +179,7 @@ class RustExecutor:
 
     def progress(self, pipeline: str | None) -> list[Row] | None:
         with self._translated():
-            return count_chunks(self._newest(CHUNKS).handle, self._newest(ARCHIVE).handle, pipeline)
+            return _count_chunks(self._newest(CHUNKS).handle, self._newest(ARCHIVE).handle, pipeline)
 
     def tend(self, table: Table) -> None:
         path = self._root / table.name
@@ -180,7 +203,8 @@ class RustExecutor:
         marker, *others = self._existing()
         self._set(marker, {VERSION: str(version), MIGRATED: str(migrated)})
         for table in others:
-            self._set(table, {VERSION: str(version)})
+            if not table.append_only:  # there, a change of properties is taken for tampering
+                self._set(table, {VERSION: str(version)})
 
     def close(self) -> None:
         self._tables.clear()
@@ -354,3 +378,11 @@ def _read_bucket(table: Table, handle: DeltaTable, bucket: int) -> dict[str, lis
 
 def _rows(table: Table, bucket: int, kept: Mapping[str, list[Value]]) -> Iterable[tuple[Value, ...]]:
     return unpack(table, {**kept, "bucket": [bucket] * len(kept["revision"])})
+
+
+def _count_chunks(hot: DeltaTable, cold: DeltaTable, pipeline: str | None) -> list[Row]:
+    """Count chunks per pipeline and status, for one pipeline or for all."""
+    counted = QueryBuilder().register(CHUNKS.name, hot).register(ARCHIVE.name, cold).execute(COUNTS).read_all()
+    columns = [column.to_pylist() for column in counted.columns]
+    rows = [dict(zip(counted.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return [row for row in rows if pipeline in (None, row["pipeline_id"])]
