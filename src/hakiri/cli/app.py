@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hakiri.cli import backfill, bundle, catalog, pipeline, transform
+from hakiri.cli import bundle, catalog, pipeline, transform
 from hakiri.cli.options import (
     FullRefreshOption,
     JsonOption,
@@ -29,7 +29,7 @@ schema_app = typer.Typer(no_args_is_help=True, help="Schemas of tables, and of m
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(schema_app, name="schema")
 app.add_typer(catalog.app, name="catalog")
-app.add_typer(backfill.app, name="backfill")
+app.add_typer(catalog.backfill_app, name="backfill")
 app.add_typer(transform.app, name="transform")
 app.add_typer(bundle.app, name="bundle")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from math import isfinite
 from typing import assert_never
 
@@ -13,11 +14,10 @@ from hakiri.model.chunk import TableKey
 from hakiri.model.cursor import CursorColumn
 from hakiri.model.key import KeyValue
 from hakiri.model.source import CursorKind, Piece, Survey
-from hakiri.model.span import KeyRange, OneFile, Partition, WholeTable
+from hakiri.model.span import KeyRange, OneFile, Partition, Span, WholeTable, cut
 from hakiri.plan.errors import WindowTooSmall
 from hakiri.plan.reading import Reading
 from hakiri.plan.sizing import Target, join_pieces
-from hakiri.plan.windows import MAX_WINDOWS, Time, cut_windows, windows_between
 from hakiri.spec.fields.duration import format_duration
 
 PartitionKeys = tuple[tuple[str, KeyValue | None], ...]
@@ -130,3 +130,88 @@ def _is_time(value: KeyValue | None) -> bool:
 def _later(first: KeyValue | None, second: KeyValue | None) -> Time:
     """Return the later of two times of one kind; if only one is a time, that one."""
     return max(value for value in (first, second) if isinstance(value, date))
+
+
+MAX_WINDOWS = 50_000
+
+Time = datetime | date
+
+
+def windows_between(low: Time, high: Time, window: timedelta) -> int:
+    """Count the windows that overlap `low <= t <= high`; 1 if there is nothing between them."""
+    first, last = _ticks(low), _ticks(high)
+    step = step_of(low, window)
+    return max(1, last // step - first // step + 1)
+
+
+def cut_windows(column: str, low: Time, high: Time, window: timedelta, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Cut the pieces at whole multiples of the window counted from 1970-01-01 UTC; every row is in one part.
+
+    The first reaches down without end and takes the rows without a cursor, the last reaches up without end. How many
+    rows lie in each is taken from the pieces: exactly where they are cut along the same column, evenly elsewhere.
+    """
+    step = step_of(low, window)
+    first = _ticks(low) // step + 1
+    points = [_time(number * step, low) for number in range(first, _ticks(high) // step + 1)]
+    spans = cut((column,), ((point,) for point in points), with_nulls=True)
+    edges = [_ticks(low), *map(_ticks, points), _ticks(high)]
+    rows = _spread(edges, [(_stretch(piece.span, column, edges), piece.rows) for piece in pieces])
+    sizes = _spread(edges, [(_stretch(piece.span, column, edges), piece.bytes) for piece in pieces])
+    return tuple(map(Piece, spans, rows, sizes))
+
+
+def step_of(low: Time, window: timedelta) -> int:
+    """Return the window in microseconds; for a date cursor in whole days, at least one."""
+    step = window // timedelta(microseconds=1)
+    return step if isinstance(low, datetime) else -(-step // _DAY) * _DAY
+
+
+_DAY = timedelta(days=1) // timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _ticks(value: Time) -> int:
+    """Return the microseconds since 1970 for every kind of time."""
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    return ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
+
+
+def _time(ticks: int, like: Time) -> Time:
+    moment = _EPOCH + timedelta(microseconds=ticks)
+    if not isinstance(like, datetime):
+        return moment.date()
+    return moment if like.tzinfo else moment.replace(tzinfo=None)
+
+
+def _stretch(span: Span, column: str, edges: list[int]) -> tuple[int, int]:
+    """Return the bounds of a span along the cursor; the outermost edges if it is cut by something else."""
+    inner = span.within if isinstance(span, Partition) else span
+    if not isinstance(inner, KeyRange) or inner.columns != (column,):
+        return edges[0], edges[-1]
+    return _tick(inner.low, edges[0]), _tick(inner.high, edges[-1])
+
+
+def _tick(bound: tuple[KeyValue, ...] | None, otherwise: int) -> int:
+    return _ticks(bound[0]) if bound and isinstance(bound[0], date) else otherwise
+
+
+def _spread(edges: list[int], amounts: Sequence[tuple[tuple[int, int], int | None]]) -> list[int | None]:
+    """Distribute amounts over the parts between edges; the parts add up exactly. Unknown if one amount is."""
+    known = [(stretch, amount) for stretch, amount in amounts if amount is not None]
+    if len(known) < len(amounts):
+        return [None] * (len(edges) - 1)
+    total = sum(amount for _, amount in known)
+    below = [0, *(_below(edge, known) for edge in edges[1:-1]), total]
+    return [upper - lower for lower, upper in pairwise(below)]
+
+
+def _below(edge: int, amounts: Iterable[tuple[tuple[int, int], int]]) -> int:
+    """Return how much lies below an edge, in whole numbers, so that every machine computes the same (G1)."""
+    found = 0
+    for (low, high), amount in amounts:
+        if high <= edge:
+            found += amount
+        elif low < edge:
+            found += amount * (edge - low) // (high - low)
+    return found

@@ -18,8 +18,9 @@ from hakiri.run.doctor_project import local_folder, look_at_volume, looks_around
 from hakiri.settings import Settings
 from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import Project
-from hakiri.wiring.parts import connector, engine_settings, existing_catalog, transforms, watermarks
-from hakiri.wiring.places import log_folder, place, read_project
+from hakiri.wiring.parts import connector, engine_settings, existing_catalog
+from hakiri.wiring.places import read_project
+from hakiri.wiring.verbs import plan_specs
 
 
 def looks(settings: Settings, read: Callable[[Settings], Project] = read_project) -> Iterator[Look]:
@@ -119,20 +120,9 @@ def _say_source(
 
 def _say_plan(settings: Settings, project: Project, spec: PipelineSpec) -> Seen:
     from hakiri.run.doctor_pipelines import look_at_plan
-    from hakiri.run.plan import plan_pipelines
 
     with existing_catalog(settings, project) as catalog:
-        planned = plan_pipelines(
-            [spec],
-            partial(connector, settings, project),
-            catalog,
-            project=project.spec.project.name,
-            place=partial(place, project),
-            transforms=partial(transforms, settings, project),
-            watermark=watermarks(settings, project),
-            logs=log_folder(),
-        )
-        return look_at_plan(planned)
+        return look_at_plan(plan_specs(settings, project, [spec], catalog))
 
 
 def _say_last_run(settings: Settings, project: Project, spec: PipelineSpec) -> str:

@@ -14,11 +14,14 @@ from hakiri.model.session import SessionKind
 from hakiri.model.view import View
 from hakiri.run.manifest import choose_pipelines, find_pipeline
 from hakiri.settings import Settings
+from hakiri.spec.pipeline import PipelineSpec
 from hakiri.spec.read import Project
 from hakiri.wiring.parts import connector, engine_settings, existing_catalog, transforms, view_shelf, watermarks
 from hakiri.wiring.places import clock, journals, log_folder, paths_of, place, target, workplace
 
 if TYPE_CHECKING:
+    from hakiri.catalog.port import Catalog
+    from hakiri.plan.views import ViewChange, ViewFacts
     from hakiri.run.gc import Collected
     from hakiri.run.plan import Planned
     from hakiri.run.status import Status
@@ -48,25 +51,43 @@ def plan_project(
 
     The result has the errors of pipelines that cannot be planned. Raises PipelineNotFound.
     """
-    from hakiri.run.plan import plan_pipelines
     from hakiri.run.views import change_views, gather_views
 
     specs = choose_pipelines(project, names)
     with existing_catalog(settings, project) as catalog:
         views = gather_views(project, catalog)
-        return plan_pipelines(
-            specs,
-            partial(connector, settings, project),
-            catalog,
-            project=project.spec.project.name,
-            place=partial(place, project),
-            transforms=partial(transforms, settings, project),
-            watermark=watermarks(settings, project),
-            is_full_refresh=is_full_refresh,
-            views=views,
-            changes=change_views(views, view_shelf(settings, project)),
-            logs=log_folder(),
+        changes = change_views(views, view_shelf(settings, project))
+        return plan_specs(
+            settings, project, specs, catalog, is_full_refresh=is_full_refresh, views=views, changes=changes
         )
+
+
+def plan_specs(
+    settings: Settings,
+    project: Project,
+    specs: Sequence[PipelineSpec],
+    catalog: Catalog | None,
+    *,
+    is_full_refresh: bool = False,
+    views: ViewFacts | None = None,
+    changes: tuple[ViewChange, ...] = (),
+) -> Planned:
+    """Plan these pipelines with an open catalog, as `plan_project` does."""
+    from hakiri.run.plan import plan_pipelines
+
+    return plan_pipelines(
+        specs,
+        partial(connector, settings, project),
+        catalog,
+        project=project.spec.project.name,
+        place=partial(place, project),
+        transforms=partial(transforms, settings, project),
+        watermark=watermarks(settings, project),
+        is_full_refresh=is_full_refresh,
+        views=views,
+        changes=changes,
+        logs=log_folder(),
+    )
 
 
 def project_status(settings: Settings, project: Project, names: Sequence[str] = (), *, now: datetime) -> list[Status]:
