@@ -22,7 +22,7 @@ _COLOURS = ("#3b6ea5", "#c8553d", "#6a994e", "#8d6a9f", "#b08d2f", "#5f6b73")
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One amount; `begin` is where its bar starts, `group` what its colour stands for."""
+    """One amount; `begin` is where its bar starts, `group` decides its colour."""
 
     label: str
     amount: float

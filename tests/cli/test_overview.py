@@ -66,7 +66,7 @@ def test_before_the_first_run_the_next_step_is_to_apply(
 @pytest.mark.parametrize(
     ("status", "step"),
     [
-        (RunStatus.FAILED, "next: `hakiri journal r1` tells why shop failed"),
+        (RunStatus.FAILED, "next: `hakiri journal r1` shows why shop failed"),
         (RunStatus.SUCCEEDED, 'next: `hakiri sql "select * from orders limit 5"` shows rows'),
         (RunStatus.RUNNING, "next: `hakiri status --watch` follows the run under way"),
     ],

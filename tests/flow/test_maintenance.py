@@ -108,7 +108,7 @@ def test_maintenance_leaves_every_row_and_every_later_landing_as_they_would_be(
     states.append(shop.rows())
     assert landed_orders(stand, TABLE) == truth(mode, states)
 
-    wiring.collect_leavings(stand.settings, stand.project(), retention=timedelta(hours=1))
+    wiring.remove_leftovers(stand.settings, stand.project(), retention=timedelta(hours=1))
     rmtree(stand.root / ".hakiri/context/catalog")
     project = stand.project()
     with wiring.services(stand.settings, project) as parts:

@@ -59,7 +59,7 @@ def list_errors(*, as_json: bool, as_markdown: bool) -> None:
         say(plain(f"{indent}{branch.name}: {branch.meaning}"))
         for one in branch.errors:
             say(plain(f"{indent}  {one.code} {one.name}: {one.meaning}"))
-    say("[dim]`hakiri explain CODE` tells how an error looks and what to do about it[/dim]")
+    say("[dim]`hakiri explain CODE` shows how an error looks and what to do about it[/dim]")
 
 
 def explain_error(code: str, *, as_json: bool) -> None:

@@ -58,5 +58,5 @@ def _as_bug(unforeseen: Exception) -> HakiriError:
 
 
 def _close_output() -> None:
-    """Send the interpreter's last flush nowhere: whoever read our output has closed it."""
+    """Discard the interpreter's last flush, because the reader has closed the output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,7 +10,7 @@ from hakiri.run.exit import exit_code
 from hakiri.run.gc import Collected, parse_retention
 from hakiri.run.upkeep import Maintained, Tended, parse_upkeep
 from hakiri.settings import from_environment
-from hakiri.wiring import collect_leavings, maintain_tables, workplace
+from hakiri.wiring import maintain_tables, remove_leftovers, workplace
 
 
 def run_maintenance(
@@ -54,7 +54,7 @@ def collect_leftovers(project: Path | None, *, retention: str, is_rehearsal: boo
     kept_for = parse_retention(retention)
     settings = from_environment(project=project)
     found = workplace(settings).read()
-    collected = collect_leavings(settings, found, retention=kept_for, is_rehearsal=is_rehearsal)
+    collected = remove_leftovers(settings, found, retention=kept_for, is_rehearsal=is_rehearsal)
     if as_json:
         say_json(_as_json(collected, retention=retention, is_rehearsal=is_rehearsal))
     else:

@@ -112,5 +112,5 @@ def _trouble(state: Status) -> str | None:
         failed = count_of(state.progress.failed, "failed chunk")
         return f"`hakiri run {state.pipeline} --retry-failed` tries {failed} of {state.pipeline} again"
     if state.latest and state.latest.status in (RunStatus.FAILED, RunStatus.STOPPED):
-        return f"`hakiri journal {state.latest.run}` tells why {state.pipeline} {state.latest.status.value}"
+        return f"`hakiri journal {state.latest.run}` shows why {state.pipeline} {state.latest.status.value}"
     return None

@@ -113,11 +113,11 @@ _KINDS: dict[str, tuple[_Kind, str]] = {
     "tables": (_schema, "the schema that tables land in, in place of [context] tables"),
     "state": (_schema, "the schema that holds the catalog, in place of [catalog]"),
     "secret_scope": (str, "the secret scope for what the environment does not have"),
-    "full_refresh": (_truth, "true: read every table anew"),
+    "full_refresh": (_truth, "true: read every table again"),
     "job_run": (str, "the run of the job, the same for each try at it: its full refresh is carried out once"),
     "retry_failed": (_truth, "true: try chunks again that have failed for good"),
     "resumed": (_truth, "true: the planner found a round of an earlier run"),
     "max_workers": (_count, "as many readers as may be started"),
-    "retention": (str, "how long what tables no longer rest on is kept: 7d, or longer"),
+    "retention": (str, "how long older versions of tables stay readable: 7d, or longer"),
     "dry_run": (_truth, "true: say what would be done, and change nothing"),
 }

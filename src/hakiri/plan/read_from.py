@@ -114,7 +114,7 @@ def _stored(pipeline: PipelineFacts, table: TableFacts) -> StoredCursor | None:
 def _watermark(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     """Return the table's watermark in a form that the source can be read from.
 
-    A text is not: its order at the source may be another than the table's, so all of it is read and judged there.
+    A text is not, because the source may order texts differently: everything is read, and compared when it lands.
     """
     column = cursor_column(pipeline, table) or ""
     kind = table.type_of(column)

@@ -167,7 +167,7 @@ def _is_read_anew(table: TableFacts) -> bool:
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:
     """Return how the columns differ, in the order of those that would land, without the columns that Hakiri adds.
 
-    A field of a nested column is told by its path, and by the same rules: `address.zip`, `lines.element.price`.
+    Fields of nested columns are compared in the same way, by path: `address.zip`, `lines.element.price`.
     """
     before = [(column.name, column.type) for column in landed if column.name not in _OURS]
     after = [(column.name, column.type) for column in produced if column.name not in _OURS]

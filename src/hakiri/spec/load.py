@@ -92,7 +92,7 @@ class LoadSection(Frozen):
     takes_source_key: ClassVar[bool] = False
     """Whether a key that only the source declares is enough."""
     has_sequence: ClassVar[bool] = False
-    """Whether rows carry a sequence that tells which version of a row is newer."""
+    """Whether rows have a sequence that orders the versions of a row."""
     helper_suffixes: ClassVar[tuple[str, ...]] = ()
     """Suffixes of the helper tables that landings create beside the table."""
 

@@ -119,7 +119,7 @@ def texts_in(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
 def resolve(value: Any, look_up: Callable[[Reference], str]) -> Any:
     """Copy a plain value, with every reference replaced by what `look_up` returns for it.
 
-    Inside an address a value becomes the part that it stands in, whatever characters it has. A reference that is the
+    Inside an address a value is encoded, so it may contain any character. A reference that is the
     whole text, or the whole of an address behind its scheme, is taken as it is.
     """
     if isinstance(value, str):

@@ -28,11 +28,11 @@ from hakiri.wiring.places import (
 from hakiri.wiring.verbs import (
     ask,
     broken_rules,
-    collect_leavings,
     maintain_tables,
     plan_project,
     project_status,
     query_project,
+    remove_leftovers,
     try_pipeline,
 )
 
@@ -42,7 +42,6 @@ __all__ = [
     "broken_rules",
     "catalog_settings",
     "clock",
-    "collect_leavings",
     "connector",
     "existing_catalog",
     "find_table",
@@ -56,6 +55,7 @@ __all__ = [
     "publish",
     "query_project",
     "read_project",
+    "remove_leftovers",
     "services",
     "set_damaged_aside",
     "spark",

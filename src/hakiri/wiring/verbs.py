@@ -118,10 +118,10 @@ def query_project(settings: Settings, project: Project, sql: str, *, most_rows: 
     )
 
 
-def collect_leavings(
+def remove_leftovers(
     settings: Settings, project: Project, *, retention: timedelta, is_rehearsal: bool = False
 ) -> Collected:
-    """Remove files of unsuccessful attempts; nothing where there is no catalog to tell which succeeded.
+    """Remove files of unsuccessful attempts; nothing without a catalog, which knows the successful ones.
 
     Raises RetentionUnfit, CatalogBehind and CatalogError. A repeat removes what has grown old since.
     """
