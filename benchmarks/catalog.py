@@ -1,4 +1,4 @@
-"""What the catalog costs: a fleet's claims, a claim among many chunks, and a status without a JVM.
+"""What the catalog costs: a fleet's claims, a claim among many chunks, a table's state, a status without a JVM.
 
 Run `uv run python benchmarks/catalog.py`. Every figure is printed with the revision it was measured at.
 """
@@ -17,16 +17,23 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hakiri.catalog.ledger import Ledger
 from hakiri.catalog.open import CatalogSettings, DeltaPath, PostgresServer, SqliteFile, open_catalog
 from hakiri.catalog.port import Catalog
-from hakiri.model.chunk import Chunk, ChunkKey, Seal, Window
-from hakiri.model.ledger import Pipeline
+from hakiri.catalog.rows import chunk_row, landing_row
+from hakiri.catalog.store import Session
+from hakiri.catalog.tables import ARCHIVE, LANDINGS, Table, Value, insert
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkStatus, Seal, TableKey, Window
+from hakiri.model.ledger import Landing, LandingStatus, Pipeline
 
 WORKERS, PROCESSES, CHUNKS = 100, 8, 1_000
 FEW, MANY, CLAIMS = 1_000, 100_000, 20
+SHORT, LONG = 10, 10_000
 LONGEST_SECONDS = 120  # a worker that died is not waited for
 
 MANIFEST = """
@@ -55,6 +62,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, BACKENDS[name](Path(folder)) as settings:
             print(f"{name}: {fleet(settings)}", flush=True)
             print(f"{name}: {claims_among(settings)}", flush=True)
+            print(f"{name}: {states_after(settings)}", flush=True)
             print(f"{name}: {cold_status(settings)}", flush=True)
 
 
@@ -89,6 +97,19 @@ def claims_among(settings: CatalogSettings) -> str:
             medians.append(statistics.median(_timed(catalog, name) for _ in range(CLAIMS)) * 1000)
     few, many = medians
     return f"a claim among {FEW}: {few:.1f} ms, among {MANY}: {many:.1f} ms, {many / few:.2f}x"
+
+
+def states_after(settings: CatalogSettings) -> str:
+    """The median read of all that a table's next plan or landing depends on, after few and many finished chunks."""
+    with closing(open_catalog(settings)) as catalog:
+        medians = []
+        for name, count in (("short", SHORT), ("long", LONG)):
+            _finish(catalog, TableKey(name, "t"), count)
+            _plan(catalog, name, 1)
+            catalog.table_state(TableKey(name, "t"))
+            medians.append(statistics.median(_state_timed(catalog, name) for _ in range(CLAIMS)) * 1000)
+    short, long = medians
+    return f"a table's state after {SHORT} finished chunks: {short:.2f} ms, after {LONG}: {long:.2f} ms"
 
 
 def cold_status(settings: CatalogSettings) -> str:
@@ -143,6 +164,35 @@ def _plan(catalog: Catalog, pipeline: str, count: int) -> None:
     catalog.add_chunks(
         [Chunk(ChunkKey(pipeline, "t", f"{n:06d}"), n, Window(n * 10, n * 10 + 10), f"id < {n}") for n in range(count)]
     )
+
+
+def _finish(catalog: Catalog, table: TableKey, count: int) -> None:
+    """Archive so many chunks, ten to a round and a landing, all in one commit."""
+    assert isinstance(catalog, Ledger)
+    rounds = range(1, count // 10 + 1)
+    keys = [[ChunkKey(table.pipeline, table.table, f"{n:04d}-{place:05d}") for place in range(10)] for n in rounds]
+    now = datetime.now(UTC)
+    chunks = [
+        chunk_row(Chunk(key, n, Window(n, n + 1), "id = 1", round=n), ChunkStatus.DONE, now, planned_after=n - 1)
+        for n, of_round in zip(rounds, keys, strict=True)
+        for key in of_round
+    ]
+    landings = [
+        landing_row(Landing(table, n, tuple(of_round), LandingStatus.LANDED, holder="a#1", version=n), 0, now)
+        for n, of_round in zip(rounds, keys, strict=True)
+    ]
+    for into, rows in ((ARCHIVE, chunks), (LANDINGS, landings)):
+        catalog._store.write(into, partial(_put, into, rows))  # noqa: SLF001 - no verb writes a past
+
+
+def _put(into: Table, rows: list[dict[str, Value]], session: Session) -> None:
+    session.many(insert(into), rows)
+
+
+def _state_timed(catalog: Catalog, pipeline: str) -> float:
+    started = time.perf_counter()
+    assert catalog.table_state(TableKey(pipeline, "t")).open
+    return time.perf_counter() - started
 
 
 def _timed(catalog: Catalog, pipeline: str) -> float:

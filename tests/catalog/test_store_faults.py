@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -138,8 +139,10 @@ def test_a_sqlite_catalog_whose_file_is_damaged_is_named(tmp_path: Path, damage:
     path = tmp_path / "catalog.sqlite"
     with closing(open_catalog(SqliteFile(path))) as catalog:
         registered(catalog, "p", 50)
+    with closing(sqlite3.connect(path)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunks'").fetchone()
     content = bytearray(path.read_bytes())
-    start = 4_096 if damage == b"page" else 0
+    start = (page - 1) * 4_096 if damage == b"page" else 0
     content[start : start + 16_384] = bytes(range(1, 65)) * 256 if damage == b"page" else damage
     path.write_bytes(content)
     with pytest.raises(CatalogDamaged) as caught, closing(open_catalog(SqliteFile(path))) as catalog:

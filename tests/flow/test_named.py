@@ -94,7 +94,7 @@ def test_what_changes_at_the_source_arrives_in_named_tables_once(
     assert landed(spark, f"{schema}.crm_orders") == expected
 
 
-MOST = {jobs.plan: (15, 21), jobs.extract: (18, 44), jobs.land: (41, 84)}
+MOST = {jobs.plan: (15, 19), jobs.extract: (18, 42), jobs.land: (35, 67)}
 """How many statements each task of a first run may send, and how many jobs it may run, with the catalog in tables.
 
 One of the planner's asks who has landed in a table that the catalog knows no landing of.

@@ -51,7 +51,7 @@ WRITE_MANIFEST = "    _write_manifest(writer.files, attempt.manifest, staged)\n"
 SYNC_FOLDERS = "    for folder in (attempt.folder, *parents(attempt.folder)):\n"
 LAND = "    landed = land(request, self._context.spark, trial=partial(self.hooks.on_build, landing))\n"
 KEEP_ASIDE = "    aside = land_quarantine("
-ADVANCE = "    self._advance(finished)\n"
+ADVANCE = "    self._advance(finished, cursor)\n"
 FINISH = "    finished = self._catalog.finish_landing(landing, version=landed.version)\n"
 
 SEALING = "hakiri.stage.seal:seal"
@@ -87,8 +87,15 @@ MUTANTS = {
     ),
     "a chunk of another plan, taken for the same": Mutant(
         "G1",
-        (Edit("hakiri.catalog.chunks:add_chunks", "elif _meaning(known[chunk.key.chunk]) != ", "elif None is "),),
+        (Edit("hakiri.catalog.chunks:add_chunks", "elif _meaning(chunk_of(known[name])) != ", "elif None is "),),
         ("tests/plan/test_meeting.py::test_of_two_planners_that_saw_different_tops_one_plans",),
+    ),
+    "a rewound chunk that forgets which landings may name it": Mutant(
+        "G4",
+        (Edit("hakiri.catalog.chunks:rewind", 'row["planned_after"] if is_hot else number', "number"),),
+        (
+            f"{CATALOG}/test_table_state.py::test_a_chunk_that_is_rewound_before_it_is_archived_is_known_to_have_landed[sqlite]",
+        ),
     ),
     "a chunk completed without its fence": Mutant(
         "G2",

@@ -15,7 +15,7 @@ from hakiri.model.span import from_json
 from hakiri.model.types.text import parse_type
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts
 from hakiri.plan.reading import Reading, to_json
-from hakiri.plan.rounds import round_in_name
+from hakiri.plan.rounds import History, round_in_name
 from hakiri.spec.pipeline import PipelineSpec
 from plan.world import NOW, state_of
 
@@ -56,8 +56,10 @@ def _table(spec: PipelineSpec, place: int, plain: dict[str, Any]) -> TableFacts:
         produced=_columns(plain["columns"]),
         landed_columns=_columns(plain["landed_columns"]) if "landed_columns" in plain else None,
         cursor=Cursor(key, json.dumps(cursor), 1, NOW) if cursor else None,
-        known=tuple(state_of(chunk, status, rows=rows) for chunk, status, rows in known),
-        landed=frozenset(ChunkKey(spec.id, key.table, name) for name in plain.get("landed", ())),
+        history=History.of(
+            [state_of(chunk, status, rows=rows) for chunk, status, rows in known],
+            frozenset(ChunkKey(spec.id, key.table, name) for name in plain.get("landed", ())),
+        ),
         survey=_survey(plain["survey"]) if "survey" in plain else None,
     )
 

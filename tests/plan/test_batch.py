@@ -139,7 +139,7 @@ def test_the_landed_rows_of_files_that_are_to_be_read_again_are_told() -> None:
 
     def told(known: list[ChunkState], *surveyed: OneFile) -> list[str]:
         pieces = [Piece(one) for one in surveyed]
-        return [state.chunk.key.chunk for state in landed_before(known, landed, pieces)]
+        return [state.chunk.key.chunk for state in landed_before(History.of(known, landed), pieces)]
 
     as_they_were = [OneFile("a.csv", "1"), OneFile("b.csv", "1")]
     assert told(known, *as_they_were, OneFile("d.csv", "1")) == []

@@ -81,8 +81,8 @@ def carry_out(catalog: SqliteCatalog, connector: SqliteConnector) -> list[int]:
             catalog.complete(lease, Seal("p", sum(batch.num_rows for batch in batches), 1, "f"))
     staged = [state.chunk.key for state in catalog.staged(TABLE)]
     current = catalog.cursor(TABLE)
-    landed = frozenset({*gather(catalog, connector).tables[0].landed, *staged})
-    cursor = cursor_after(CursorKind.MONOTONIC, catalog.chunks(TABLE), landed, current.value if current else "")
+    history = gather(catalog, connector).tables[0].history.after_landing(staged)
+    cursor = cursor_after(CursorKind.MONOTONIC, history, current.value if current else "")
     landing = catalog.reserve_landing(TABLE, staged, node="n", cursor=cursor)
     catalog.finish_landing(landing, version=landing.number)
     catalog.advance_cursor(TABLE, cursor, landing=landing.number)

@@ -103,7 +103,9 @@ class Stage:
 
     def _land(self, _: int = 0) -> None:
         self.landed |= set(self.read)
-        self.cursor = cursor_after(CursorKind.MONOTONIC, self.states.values(), frozenset(self.landed), self.cursor)
+        self.cursor = cursor_after(
+            CursorKind.MONOTONIC, History.of(self.states.values(), frozenset(self.landed)), self.cursor
+        )
 
     def finish(self) -> None:
         """One round for what is open, one for what came meanwhile."""
@@ -164,8 +166,10 @@ def test_a_cursor_moves_when_the_last_chunk_of_its_round_lands() -> None:
     first = one_round(survey_of(rows_of(range(20)), weight=50_000))
     known = [state_of(chunk, ChunkStatus.DONE) for chunk in first]
     assert len(first) > 2
-    assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(first[1:]), "") == ""
-    assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(first), "") == to_text(StoredCursor(19, SEEN))
+    assert cursor_after(CursorKind.MONOTONIC, History.of(known, landed_keys(first[1:])), "") == ""
+    assert cursor_after(CursorKind.MONOTONIC, History.of(known, landed_keys(first)), "") == to_text(
+        StoredCursor(19, SEEN)
+    )
 
 
 def test_a_cursor_does_not_go_back_when_its_source_loses_the_newest_rows() -> None:
@@ -173,12 +177,14 @@ def test_a_cursor_does_not_go_back_when_its_source_loses_the_newest_rows() -> No
     known = [state_of(chunk, ChunkStatus.DONE) for chunk in first]
     for value, expected in ((9, 9), (2, 3)):
         current = to_text(StoredCursor(value, SEEN))
-        after = cursor_after(CursorKind.MONOTONIC, known, landed_keys(first), current)
+        after = cursor_after(CursorKind.MONOTONIC, History.of(known, landed_keys(first)), current)
         assert after == to_text(StoredCursor(expected, SEEN))
     anew = one_round(survey_of(rows_of([1, 2, 3])), is_full_refresh=True)
     known = [state_of(chunk, ChunkStatus.DONE) for chunk in anew]
     current = to_text(StoredCursor(9, SEEN))
-    assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(anew), current) == to_text(StoredCursor(3, SEEN))
+    assert cursor_after(CursorKind.MONOTONIC, History.of(known, landed_keys(anew)), current) == to_text(
+        StoredCursor(3, SEEN)
+    )
 
 
 def test_a_cursor_is_where_the_source_stood_before_the_first_read() -> None:
@@ -192,7 +198,7 @@ def test_a_page_token_is_where_its_chunk_ended() -> None:
     first = one_round(Survey((Piece(PageToken()),)), hint=hint)
     brought = to_text(StoredCursor("next"))
     known = [state_of(chunk, ChunkStatus.DONE, cursor=brought) for chunk in first]
-    assert cursor_after(CursorKind.OPAQUE_TOKEN, known, landed_keys(first), "") == brought
+    assert cursor_after(CursorKind.OPAQUE_TOKEN, History.of(known, landed_keys(first)), "") == brought
 
 
 def test_a_position_that_a_log_was_read_up_to_wins_over_the_surveyed_one_and_never_goes_back() -> None:
@@ -200,7 +206,9 @@ def test_a_position_that_a_log_was_read_up_to_wins_over_the_surveyed_one_and_nev
     (chunk,) = one_round(Survey((Piece(WholeTable()),), low=1, high=7), hint=hint)
 
     def after(kind: CursorKind, token: str, current: str = "") -> str:
-        return cursor_after(kind, [state_of(chunk, ChunkStatus.DONE, cursor=token)], landed_keys([chunk]), current)
+        return cursor_after(
+            kind, History.of([state_of(chunk, ChunkStatus.DONE, cursor=token)], landed_keys([chunk])), current
+        )
 
     read, surveyed = to_text(StoredCursor(9)), to_text(StoredCursor(7))
     assert after(CursorKind.SNAPSHOT_ID, read) == read
@@ -221,7 +229,7 @@ def test_a_rewound_chunk_opens_its_table_again_and_leaves_the_cursor() -> None:
     assert (plan.tables[0].phase, plan.tables[0].counts.pending) == (Phase.BACKFILLING, 1)
     assert plan.move is not None
     assert plan.move.verb == "gap detected"
-    assert cursor_after(CursorKind.MONOTONIC, known, landed_keys(first), KEPT) == KEPT
+    assert cursor_after(CursorKind.MONOTONIC, History.of(known, landed_keys(first)), KEPT) == KEPT
 
 
 def test_a_failed_chunk_holds_the_next_round_back() -> None:

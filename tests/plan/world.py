@@ -21,6 +21,7 @@ from hakiri.model.types import LONG, STRING
 from hakiri.model.types.text import parse_type
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts
 from hakiri.plan.reading import Reading, from_json
+from hakiri.plan.rounds import History
 from hakiri.spec.pipeline import PipelineSpec
 
 UNTIMED = settings(deadline=None)  # a busy machine is no failure
@@ -102,13 +103,16 @@ def facts_of(
     kind: str = "bigint",
     hint: BackfillHint = HINT,
     phase: Phase | None = None,
+    known: Iterable[ChunkState] = (),
+    landed: frozenset[ChunkKey] = frozenset(),
     **table: Any,
 ) -> PipelineFacts:
     """Facts about one pipeline with one table of an id, a cursor of this type and a partition."""
     spec = spec or spec_of()
     columns = (ColumnFact("id", LONG), ColumnFact("cursor", parse_type(kind)), ColumnFact("part", STRING))
     facts = TableFacts(
-        **{"spec": spec.tables[0], "columns": columns, "produced": columns, "primary_key": ("id",), **table}
+        **{"spec": spec.tables[0], "columns": columns, "produced": columns, "primary_key": ("id",), **table},
+        history=History.of(known, landed),
     )
     return PipelineFacts(spec=spec, hint=hint, tables=(facts,), phase=phase)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hakiri.catalog.errors import PlanChanged
-from hakiri.catalog.rows import chunk_key, chunk_of, chunk_row, chunk_state, key_values, landing_of, table_values
+from hakiri.catalog.rows import chunk_key, chunk_of, chunk_row, chunk_state, key_values, table_values
+from hakiri.catalog.state import landed_keys, last_number, names_known, restored_keys
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import ARCHIVE, CHUNKS, Value, insert
 from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Progress, TableKey, Window
-from hakiri.model.ledger import LandingStatus
 from hakiri.model.timestamps import to_text
 
 INSERT_CHUNK = insert(CHUNKS)
@@ -25,13 +25,9 @@ SELECT * FROM chunks WHERE pipeline_id = :pipeline_id AND table_name = :table_na
 ORDER BY ordinal, chunk_id, generation
 """
 
+_ARCHIVED = frozenset({ChunkStatus.DONE, ChunkStatus.SUPERSEDED})
+
 LEASED = "SELECT * FROM chunks WHERE pipeline_id = :pipeline_id AND status = 'running' ORDER BY ordinal"
-
-LANDINGS_OF_TABLE = """
-SELECT * FROM landings WHERE pipeline_id = :pipeline_id AND table_name = :table_name ORDER BY number
-"""
-
-LANDINGS_OF_PIPELINE = "SELECT * FROM landings WHERE pipeline_id = :pipeline_id AND status = 'landed'"
 
 FINISHED = "SELECT * FROM chunks WHERE pipeline_id = :pipeline_id AND status IN ('done', 'superseded')"
 
@@ -85,18 +81,19 @@ def add_chunks(session: Session, chunks: Sequence[Chunk], now: datetime) -> int:
         session.hold(pipeline)
     fresh: list[dict[str, Value]] = []
     for table in _tables(chunks):
-        known = {row["chunk_id"]: chunk_of(row) for row in _every(session, table)}
-        landed = {key.chunk: key for key in sorted(_landed(session, LANDINGS_OF_TABLE, table_values(table)))}
-        for chunk in chunks:
-            if (chunk.key.pipeline, chunk.key.table) != (table.pipeline, table.table):
-                continue
-            if chunk.key.chunk in landed and chunk.key.chunk not in known:
+        planned = [chunk for chunk in chunks if (chunk.key.pipeline, chunk.key.table) == (table.pipeline, table.table)]
+        known = names_known(session, table, (chunk.key.chunk for chunk in planned))
+        landed = {key.chunk: key for key in sorted(restored_keys(session, table))}
+        number = last_number(session, table)
+        for chunk in planned:
+            name = chunk.key.chunk
+            if name in landed and name not in known:
                 # Known only from a restored landing: it is done, with the generation that landed last.
-                fresh.append(chunk_row(replace(chunk, key=landed[chunk.key.chunk]), ChunkStatus.DONE, now))
-            elif chunk.key.chunk not in known:
-                fresh.append(chunk_row(chunk, ChunkStatus.PENDING, now))
-            elif _meaning(known[chunk.key.chunk]) != _meaning(chunk):
-                raise PlanChanged(pipeline=chunk.key.pipeline, chunk=chunk.key.chunk)
+                fresh.append(chunk_row(replace(chunk, key=landed[name]), ChunkStatus.DONE, now))
+            elif name not in known:
+                fresh.append(chunk_row(chunk, ChunkStatus.PENDING, now, planned_after=number))
+            elif _meaning(chunk_of(known[name])) != _meaning(chunk):
+                raise PlanChanged(pipeline=chunk.key.pipeline, chunk=name)
     return sum(row["status"] == ChunkStatus.PENDING for row in session.many(INSERT_CHUNK, fresh))
 
 
@@ -120,19 +117,28 @@ def rewind(session: Session, wanted: Rewind, now: datetime) -> tuple[ChunkKey, .
     """Add a new generation of each matching chunk, unless its latest one is still pending."""
     session.hold(wanted.table.pipeline)
     hot = {chunk_key(row) for row in session.rows(HOT, **table_values(wanted.table))}
+    number = last_number(session, wanted.table)
     mark: dict[str, Value] = {"reason": wanted.reason, "now": to_text(now)}
     successors: list[dict[str, Value]] = []
     for row in filter(wanted.takes, _latest(_every(session, wanted.table))):
-        if chunk_key(row) in hot:
+        is_hot = chunk_key(row) in hot
+        if is_hot:
             session.rows(SUPERSEDE, **key_values(chunk_key(row)), **mark)
-        successors.append(_successor(row, wanted.reason, now))
+        # A row that is not archived may land yet, or have landed: the landing that names it is looked for from its own.
+        planned_after = row["planned_after"] if is_hot else number
+        successors.append(_successor(row, wanted.reason, now, planned_after))
     return tuple(chunk_key(row) for row in session.many(INSERT_CHUNK, successors))
 
 
 def finished(session: Session, pipeline: str) -> list[Row]:
     """Return the rows that can be archived: superseded, or part of a finished landing."""
-    landed = _landed(session, LANDINGS_OF_PIPELINE, {"pipeline_id": pipeline})
     rows = session.rows(FINISHED, pipeline_id=pipeline)
+    by_table: dict[str, list[Row]] = {}
+    for row in rows:
+        by_table.setdefault(row["table_name"], []).append(row)
+    landed = {
+        key for table, of_table in by_table.items() for key in landed_keys(session, TableKey(pipeline, table), of_table)
+    }
     return [row for row in rows if row["status"] == ChunkStatus.SUPERSEDED or chunk_key(row) in landed]
 
 
@@ -149,20 +155,16 @@ def remove(session: Session, rows: Sequence[Row]) -> int:
 def find(session: Session, table: TableKey, statuses: Iterable[ChunkStatus]) -> tuple[ChunkState, ...]:
     """Return the table's chunks with these statuses, active and archived."""
     wanted = frozenset(statuses)
-    rows = [row for row in _every(session, table) if row["status"] in wanted]
+    if wanted & _ARCHIVED:
+        rows = [row for row in _every(session, table) if row["status"] in wanted]
+    else:
+        rows = [row for one in wanted for row in session.rows(HOT_WITH_STATUS, **table_values(table), status=one.value)]
     return tuple(chunk_state(row) for row in sorted(rows, key=_dispatch_order))
 
 
 def leased(session: Session, pipeline: str) -> tuple[ChunkState, ...]:
     """Return the running chunks."""
     return tuple(chunk_state(row) for row in session.rows(LEASED, pipeline_id=pipeline))
-
-
-def staged(session: Session, table: TableKey) -> tuple[ChunkState, ...]:
-    """Return the done chunks that no open or finished landing includes."""
-    named = _named(session, table)
-    done = session.rows(HOT_WITH_STATUS, **table_values(table), status=ChunkStatus.DONE.value)
-    return tuple(chunk_state(row) for row in done if chunk_key(row) not in named)
 
 
 def progress_of(rows: Iterable[Row]) -> tuple[Progress, ...]:
@@ -200,21 +202,11 @@ def _latest(rows: Iterable[Row]) -> list[Row]:
     return sorted(latest.values(), key=_dispatch_order)
 
 
-def _landed(session: Session, statement: str, values: dict[str, Value]) -> set[ChunkKey]:
-    landings = [landing_of(row) for row in session.rows(statement, **values)]
-    return {key for landing in landings if landing.status is LandingStatus.LANDED for key in landing.chunks}
-
-
-def _named(session: Session, table: TableKey) -> set[ChunkKey]:
-    landings = [landing_of(row) for row in session.rows(LANDINGS_OF_TABLE, **table_values(table))]
-    return {key for landing in landings if landing.status is not LandingStatus.ABANDONED for key in landing.chunks}
-
-
-def _successor(row: Row, reason: str, now: datetime) -> dict[str, Value]:
+def _successor(row: Row, reason: str, now: datetime, planned_after: int) -> dict[str, Value]:
     """Return the next generation. Attempts and fences keep counting, so no directory or token is reused."""
     chunk = chunk_of(row)
     key = replace(chunk.key, generation=chunk.key.generation + 1)
-    planned = chunk_row(replace(chunk, key=key), ChunkStatus.PENDING, now)
+    planned = chunk_row(replace(chunk, key=key), ChunkStatus.PENDING, now, planned_after=planned_after)
     return {**planned, "reason": reason, "attempt": row["attempt"], "fence": row["fence"] + 1}
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from hakiri.catalog.chunks import LANDINGS_OF_TABLE, staged
 from hakiri.catalog.errors import LandingHeld, LandingLost
 from hakiri.catalog.lease_watch import LeaseWatch, Sighting
-from hakiri.catalog.rows import landing_of, landing_row, table_values
+from hakiri.catalog.rows import chunk_key, key_values, landing_of, landing_row, table_values
+from hakiri.catalog.state import HOT_BY_KEY, LAST_LANDING, landed_keys
 from hakiri.catalog.store import Row, Session
 from hakiri.catalog.tables import LANDINGS, insert
-from hakiri.model.chunk import ChunkKey, TableKey
+from hakiri.model.chunk import ChunkKey, ChunkStatus, TableKey
 from hakiri.model.ledger import Landing, LandingStatus
 from hakiri.model.timestamps import to_text
 
 INSERT_LANDING = insert(LANDINGS)
 
-LAST = """
-SELECT * FROM landings WHERE pipeline_id = :pipeline_id AND table_name = :table_name ORDER BY number DESC LIMIT 1
+LANDINGS_SINCE = """
+SELECT * FROM landings WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND number >= :number
+ORDER BY number
 """
 
 FIND = """
@@ -57,13 +58,12 @@ class Reservation:
 def reserve(session: Session, wanted: Reservation, watch: LeaseWatch, now: datetime) -> Landing:
     """Take over the open landing of a dead holder, or reserve the next number."""
     session.hold(wanted.table.pipeline)
-    last = session.rows(LAST, **table_values(wanted.table))
+    last = session.rows(LAST_LANDING, **table_values(wanted.table))
     if last and last[0]["status"] == LandingStatus.RESERVED:
         return _take_over(session, last[0], wanted, watch, now)
-    free = {state.chunk.key for state in staged(session, wanted.table)}
     number = last[0]["number"] + 1 if last else 1
     # No chunks: this was meant as a take-over, but the landing has ended in the meantime.
-    if not wanted.chunks or not free.issuperset(wanted.chunks):
+    if not wanted.chunks or not _are_staged(session, wanted):
         raise _lost(wanted.table, number)
     landing = Landing(
         table=wanted.table,
@@ -101,9 +101,18 @@ def restore(session: Session, landing: Landing, now: datetime) -> None:
     session.rows(INSERT_LANDING, **landing_row(landed, 0.0, now))
 
 
-def of_table(session: Session, table: TableKey) -> tuple[Landing, ...]:
-    """Return every landing of the table, sorted by number."""
-    return tuple(landing_of(row) for row in session.rows(LANDINGS_OF_TABLE, **table_values(table)))
+def of_table(session: Session, table: TableKey, since: int) -> tuple[Landing, ...]:
+    """Return the landings of the table from this number on, sorted by number."""
+    return tuple(landing_of(row) for row in session.rows(LANDINGS_SINCE, **table_values(table), number=since))
+
+
+def _are_staged(session: Session, wanted: Reservation) -> bool:
+    """Return whether all these chunks are done and none has landed. No landing is open."""
+    rows = session.many(HOT_BY_KEY, (key_values(key) for key in wanted.chunks))
+    of_table = [row for row in rows if row["table_name"] == wanted.table.table]
+    done = {chunk_key(row) for row in of_table if row["status"] == ChunkStatus.DONE}
+    landed = landed_keys(session, wanted.table, of_table)
+    return done.issuperset(wanted.chunks) and landed.isdisjoint(wanted.chunks)
 
 
 def _take_over(session: Session, row: Row, wanted: Reservation, watch: LeaseWatch, now: datetime) -> Landing:

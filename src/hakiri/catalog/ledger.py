@@ -8,7 +8,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from hakiri.catalog import chunks as plans
-from hakiri.catalog import landings, notes, records
+from hakiri.catalog import landings, notes, records, state
 from hakiri.catalog import leases as work
 from hakiri.catalog.lease_watch import LeaseWatch
 from hakiri.catalog.port import LEASE_SECONDS
@@ -56,6 +56,7 @@ from hakiri.model.ledger import (
     SchemaVersion,
     Snapshot,
 )
+from hakiri.model.ledger_state import LandedTotals, LedgerState, Unfinished
 from hakiri.model.view import MadeView
 
 _ALL = tuple(ChunkStatus)
@@ -130,7 +131,29 @@ class Ledger:
         return self._store.read((CHUNKS,), lambda session: plans.leased(session, pipeline))
 
     def staged(self, table: TableKey) -> tuple[ChunkState, ...]:
-        return self._store.read((CHUNKS, LANDINGS), lambda session: plans.staged(session, table))
+        return self._store.read((CHUNKS, ARCHIVE, LANDINGS), lambda session: state.staged(session, table))
+
+    def find_chunks(self, chunks: Sequence[ChunkKey]) -> tuple[ChunkState, ...]:
+        return self._store.read((CHUNKS, ARCHIVE), lambda session: state.find_by_key(session, chunks))
+
+    def chunks_of_round(self, table: TableKey, number: int) -> tuple[ChunkState, ...]:
+        return self._store.read((CHUNKS, ARCHIVE), lambda session: state.chunks_of_round(session, table, number))
+
+    def lost_chunks(self, table: TableKey) -> tuple[ChunkKey, ...]:
+        return self._store.read((CHUNKS, ARCHIVE, LANDINGS), lambda session: state.lost_chunks(session, table))
+
+    def landed_totals(self, table: TableKey, number: int) -> LandedTotals:
+        return self._store.read(
+            (CHUNKS, ARCHIVE, LANDINGS), lambda session: state.landed_totals(session, table, number)
+        )
+
+    def count_unfinished(self, pipeline: str) -> Unfinished:
+        return self._store.read((CHUNKS,), lambda session: state.count_unfinished(session, pipeline))
+
+    def table_state(self, table: TableKey) -> LedgerState:
+        return self._store.read(
+            (CHUNKS, ARCHIVE, LANDINGS, CURSORS, SCHEMAS), lambda session: state.ledger_state(session, table)
+        )
 
     def rewind(
         self,
@@ -143,7 +166,7 @@ class Ledger:
     ) -> tuple[ChunkKey, ...]:
         wanted = plans.Rewind(table, window, reason, frozenset(statuses), None if only is None else frozenset(only))
         return self._store.write(
-            CHUNKS, lambda session: plans.rewind(session, wanted, self._clock.now()), reads=(ARCHIVE,)
+            CHUNKS, lambda session: plans.rewind(session, wanted, self._clock.now()), reads=(ARCHIVE, LANDINGS)
         )
 
     def progress(self, pipeline: str | None = None) -> tuple[Progress, ...]:
@@ -185,8 +208,11 @@ class Ledger:
     def abandon_landing(self, landing: Landing, reason: str) -> Landing:
         return self._end_landing(landing, replace(landing, status=LandingStatus.ABANDONED, reason=reason))
 
-    def landings(self, table: TableKey) -> tuple[Landing, ...]:
-        return self._store.read((LANDINGS,), lambda session: landings.of_table(session, table))
+    def landings(self, table: TableKey, *, since: int = 1) -> tuple[Landing, ...]:
+        return self._store.read((LANDINGS,), lambda session: landings.of_table(session, table, since))
+
+    def last_landings(self, table: TableKey, *, before: int = state.NO_NUMBER) -> tuple[Landing, ...]:
+        return self._store.read((LANDINGS,), lambda session: state.last_landings(session, table, before))
 
     def restore_landing(self, landing: Landing) -> None:
         self._store.write(LANDINGS, lambda session: landings.restore(session, landing, self._clock.now()))
@@ -200,6 +226,9 @@ class Ledger:
 
     def snapshots(self, table: TableKey) -> tuple[Snapshot, ...]:
         return self._store.read((SNAPSHOTS,), lambda session: records.snapshots(session, table))
+
+    def snapshot(self, table: TableKey, *, landing: int) -> Snapshot | None:
+        return self._store.read((SNAPSHOTS,), lambda session: records.find_snapshot(session, table, landing))
 
     def cursor(self, table: TableKey) -> Cursor | None:
         return self._store.read((CURSORS,), lambda session: records.cursor(session, table))
@@ -247,6 +276,9 @@ class Ledger:
 
     def schemas(self, table: TableKey) -> tuple[SchemaVersion, ...]:
         return self._store.read((SCHEMAS,), lambda session: records.schemas(session, table))
+
+    def latest_schema(self, table: TableKey) -> SchemaVersion | None:
+        return self._store.read((SCHEMAS,), lambda session: records.latest_schema(session, table))
 
     def append_lineage(self, edges: Sequence[LineageEdge]) -> int:
         if not edges:

@@ -30,6 +30,7 @@ from hakiri.model.ledger import (
     SchemaVersion,
     Snapshot,
 )
+from hakiri.model.ledger_state import LandedTotals, LedgerState, Unfinished
 from hakiri.model.view import MadeView
 
 LEASE_SECONDS = 600.0
@@ -135,6 +136,26 @@ class Catalog(Protocol):
         """Return the finished chunks that no landing includes yet, in dispatch order."""
         ...
 
+    def find_chunks(self, chunks: Sequence[ChunkKey]) -> tuple[ChunkState, ...]:
+        """Return those of these chunks that there are, archived ones too, in the order of the keys."""
+        ...
+
+    def chunks_of_round(self, table: TableKey, number: int) -> tuple[ChunkState, ...]:
+        """Return all generations of the chunks of one round, archived ones too, sorted by key."""
+        ...
+
+    def lost_chunks(self, table: TableKey) -> tuple[ChunkKey, ...]:
+        """Return the chunks that restored landings name and of which no more is known."""
+        ...
+
+    def table_state(self, table: TableKey) -> LedgerState:
+        """Return everything that the table's next plan or landing depends on, from one read.
+
+        What it reads does not grow with finished chunks and landings, once they are archived; but for landings that
+        were restored, of which all are read.
+        """
+        ...
+
     def rewind(
         self, table: TableKey, window: Window, reason: str, *, statuses: Iterable[ChunkStatus] = tuple(ChunkStatus),
         only: Iterable[ChunkKey] | None = None,
@@ -145,6 +166,17 @@ class Catalog(Protocol):
         old rows stay: as superseded, or as done if they have landed. Pending chunks are left alone, so a repeat
         changes nothing until they have run. Raises WindowMismatch.
         """
+        ...
+
+    def landed_totals(self, table: TableKey, number: int) -> LandedTotals:
+        """Count the chunks that have landed, and the rows of this round that have.
+
+        Takes longer with a longer history, so only a plan that is shown asks for it.
+        """
+        ...
+
+    def count_unfinished(self, pipeline: str) -> Unfinished:
+        """Count the pipeline's chunks that are not done, without looking at those that are."""
         ...
 
     def progress(self, pipeline: str | None = None) -> tuple[Progress, ...]:
@@ -195,8 +227,15 @@ class Catalog(Protocol):
         """
         ...
 
-    def landings(self, table: TableKey) -> tuple[Landing, ...]:
-        """Return every landing of the table, sorted by number."""
+    def landings(self, table: TableKey, *, since: int = 1) -> tuple[Landing, ...]:
+        """Return the landings of the table from this number on, sorted by number."""
+        ...
+
+    def last_landings(self, table: TableKey, *, before: int = ...) -> tuple[Landing, ...]:
+        """Return the last finished landing, and before it the one that made the same version, if that is another.
+
+        With `before`, only of the landings below that number. Empty if none of them has finished.
+        """
         ...
 
     def restore_landing(self, landing: Landing) -> None:
@@ -215,6 +254,10 @@ class Catalog(Protocol):
 
     def snapshots(self, table: TableKey) -> tuple[Snapshot, ...]:
         """Return every committed snapshot of the table, sorted by landing."""
+        ...
+
+    def snapshot(self, table: TableKey, *, landing: int) -> Snapshot | None:
+        """Return the snapshot of this landing; None before it is committed."""
         ...
 
     def cursor(self, table: TableKey) -> Cursor | None:
@@ -279,6 +322,10 @@ class Catalog(Protocol):
 
     def schemas(self, table: TableKey) -> tuple[SchemaVersion, ...]:
         """Return the table's schema history, from version 1 without gaps."""
+        ...
+
+    def latest_schema(self, table: TableKey) -> SchemaVersion | None:
+        """Return the last version of the table's schema history; None for an empty history."""
         ...
 
     def append_lineage(self, edges: Sequence[LineageEdge]) -> int:

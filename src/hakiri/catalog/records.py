@@ -68,8 +68,16 @@ SCHEMA_HISTORY = """
 SELECT * FROM schemas WHERE pipeline_id = :pipeline_id AND table_name = :table_name ORDER BY version
 """
 
+LATEST_SCHEMA = """
+SELECT * FROM schemas WHERE pipeline_id = :pipeline_id AND table_name = :table_name ORDER BY version DESC LIMIT 1
+"""
+
 SNAPSHOTS_OF_TABLE = """
 SELECT * FROM snapshots WHERE pipeline_id = :pipeline_id AND table_name = :table_name ORDER BY landing
+"""
+
+SNAPSHOT = """
+SELECT * FROM snapshots WHERE pipeline_id = :pipeline_id AND table_name = :table_name AND landing = :landing
 """
 
 RUN = "SELECT * FROM runs WHERE run_id = :run_id"
@@ -153,10 +161,10 @@ def advance_cursor(session: Session, table: TableKey, value: str, landing: int, 
 def append_schema(session: Session, table: TableKey, schema_json: str, after: int, now: datetime) -> SchemaVersion:
     """Append the next version; return the existing one if its content is the same."""
     session.hold(table.pipeline)
-    history = schemas(session, table)
-    last = history[-1].version if history else 0
-    if last == after + 1 and history[-1].schema_json == schema_json:
-        return history[-1]
+    latest = latest_schema(session, table)
+    last = latest.version if latest else 0
+    if latest and last == after + 1 and latest.schema_json == schema_json:
+        return latest
     if last != after:
         raise SchemaMoved(pipeline=table.pipeline, table=table.table, expected=after, found=last)
     row: dict[str, Value] = {"schema_json": schema_json, "applied_at": to_text(now), "version": after + 1}
@@ -171,21 +179,33 @@ def schemas(session: Session, table: TableKey) -> tuple[SchemaVersion, ...]:
     return tuple(_schema(row) for row in session.rows(SCHEMA_HISTORY, **table_values(table)))
 
 
+def latest_schema(session: Session, table: TableKey) -> SchemaVersion | None:
+    """Return the last version of the schema history, if there is one."""
+    found = session.rows(LATEST_SCHEMA, **table_values(table))
+    return _schema(found[0]) if found else None
+
+
 def commit_snapshot(session: Session, snapshot: Snapshot, now: datetime) -> Snapshot:
     """Insert the snapshot; return the existing one if it is the same."""
     written = session.rows(INSERT_SNAPSHOT, **snapshot_row(snapshot, now))
     if written:
         return snapshot_of(written[0])
-    for found in snapshots(session, snapshot.table):
-        if replace(found, committed_at=None) == replace(snapshot, committed_at=None):
-            return found
     table = snapshot.table
+    found = find_snapshot(session, table, snapshot.landing)
+    if found is not None and replace(found, committed_at=None) == replace(snapshot, committed_at=None):
+        return found
     raise SnapshotChanged(pipeline=table.pipeline, table=table.table, landing=snapshot.landing)
 
 
 def snapshots(session: Session, table: TableKey) -> tuple[Snapshot, ...]:
     """Return every snapshot, oldest first."""
     return tuple(snapshot_of(row) for row in session.rows(SNAPSHOTS_OF_TABLE, **table_values(table)))
+
+
+def find_snapshot(session: Session, table: TableKey, landing: int) -> Snapshot | None:
+    """Return the landing's snapshot, if it was committed."""
+    found = session.rows(SNAPSHOT, **table_values(table), landing=landing)
+    return snapshot_of(found[0]) if found else None
 
 
 def record_run(session: Session, run: Run) -> None:

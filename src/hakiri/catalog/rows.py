@@ -42,8 +42,8 @@ def chunk_key(row: Row) -> ChunkKey:
     return ChunkKey(row["pipeline_id"], row["table_name"], row["chunk_id"], row["generation"])
 
 
-def chunk_row(chunk: Chunk, status: ChunkStatus, now: datetime) -> dict[str, Value]:
-    """Return the row of a newly planned chunk, before any attempt."""
+def chunk_row(chunk: Chunk, status: ChunkStatus, now: datetime, *, planned_after: int = 0) -> dict[str, Value]:
+    """Return the row of a newly planned chunk, before any attempt. Only landings after `planned_after` can name it."""
     return {
         **key_values(chunk.key),
         "ordinal": chunk.ordinal,
@@ -62,6 +62,7 @@ def chunk_row(chunk: Chunk, status: ChunkStatus, now: datetime) -> dict[str, Val
         "gone": "",
         "round": chunk.round,
         "is_refresh": int(chunk.is_refresh),
+        "planned_after": planned_after,
         "updated_at": to_text(now),
         "attempt": 0,
         "fence": 0,

@@ -50,7 +50,7 @@ _CHUNK_TEXTS = (
     "pipeline_id table_name chunk_id lower_bound upper_bound predicate status holder leased_until not_before error "
     "reason path fingerprint cursor_committed updated_at gone"
 )
-_CHUNK_INTS = "generation ordinal attempt fence failures lease_ms row_count byte_count round is_refresh"
+_CHUNK_INTS = "generation ordinal attempt fence failures lease_ms row_count byte_count round is_refresh planned_after"
 _CHUNK_KEY = "pipeline_id table_name chunk_id generation"
 _CHUNK_SHOWN = "status row_count byte_count"
 

@@ -73,9 +73,13 @@ def cursor_lands(pipeline: PipelineFacts, table: TableFacts) -> bool:
 
 def is_of_files(table: TableFacts) -> bool:
     """Whether the table is read file by file."""
-    known = [from_json(state.chunk.predicate).span for state in table.known[-1:]]
     surveyed = [piece.span for piece in table.survey.pieces] if table.survey else []
-    return any(isinstance(span, OneFile) for span in (*known, *surveyed))
+    return has_read_files(table.history) or any(isinstance(span, OneFile) for span in surveyed)
+
+
+def has_read_files(history: History) -> bool:
+    """Whether the last chunk that was planned is a file."""
+    return any(isinstance(from_json(state.chunk.predicate).span, OneFile) for state in history.chunks[-1:])
 
 
 def exchanges(history: History, chunks: Iterable[ChunkState], *, replaces_table: bool) -> bool:

@@ -277,10 +277,9 @@ def _lost(pipeline: PipelineFacts, table: TableFacts, history: History) -> Cauti
     """Warn where a rebuilt catalog does not know how landed rows were read (docs/guarantees.md)."""
     if not pipeline.load(table).is_known_by_content or table.is_full_refresh:
         return
-    known = {state.chunk.key.chunk for state in history.chunks}
-    lost = {name for name in {key.chunk for key in history.landed} - known if round_in_name(name) >= history.refreshed}
+    lost = [name for name in history.lost if round_in_name(name) >= history.refreshed]
     if lost:
-        text = f"since the catalog was rebuilt, {lost_manifests(sorted(lost))}; {land_again(pipeline.spec.id)}"
+        text = f"since the catalog was rebuilt, {lost_manifests(lost)}; {land_again(pipeline.spec.id)}"
         yield CautionKind.LOST_MANIFESTS, text
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hakiri.model.chunk import ChunkKey, ChunkState
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Survey
 from hakiri.model.types import Type
 from hakiri.plan.modes import replaces_table
+from hakiri.plan.rounds import History
 from hakiri.spec.load import Load
 from hakiri.spec.pipeline import IncrementalSpec, PipelineSpec, TableSpec
 
@@ -76,10 +76,8 @@ class TableFacts:
     cursor: Cursor | None = None
     watermark: KeyValue | None = None
     """The greatest value of the watermark column in the table, where the load mode goes by it."""
-    known: tuple[ChunkState, ...] = ()
-    """Every chunk the catalog has for the table, archived ones too."""
-    landed: frozenset[ChunkKey] = frozenset()
-    """Every chunk that a finished landing named, also where the catalog knows no more of it than that."""
+    history: History = field(default_factory=History)
+    """What was planned and has landed; complete for a table that is read file by file."""
     unordered: str = ""
     """Why the cursor's order at the source is not that of what lands; empty where it is."""
     is_ahead: bool = False

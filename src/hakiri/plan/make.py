@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from hakiri.model import span as spans
-from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, TableKey
+from hakiri.model.chunk import Chunk, ChunkKey, ChunkStatus, TableKey
 from hakiri.model.ledger import Phase
 from hakiri.model.source import CursorKind, Survey
 from hakiri.model.span import OneFile
@@ -66,7 +66,7 @@ def _move(phase: Phase, tables: Iterable[TablePlan]) -> Move | None:
 def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place: int) -> TablePlan:
     key = TableKey(pipeline.spec.id, table.spec.name)
     _require_key(pipeline, table)
-    history = History.of(table.known, table.landed)
+    history = table.history
     cut = Cut(
         table=key,
         kind=pipeline.cursor_kind,
@@ -198,7 +198,7 @@ def _counts(history: History, new: int) -> Counts:
         running=standing[ChunkStatus.RUNNING],
         waiting=standing[ChunkStatus.WAITING],
         staged=standing[ChunkStatus.DONE],
-        landed=len({key.chunk for key in history.landed} - {state.chunk.key.chunk for state in history.open}),
+        landed=(history.totals.chunks if history.totals else 0) + len(history.lost),
         failed=standing[ChunkStatus.FAILED],
     )
 
@@ -210,13 +210,9 @@ def _lacking(table: TableFacts, history: History, fresh: tuple[Portion, ...]) ->
     if not history.open:
         rows, sizes = _total(one.rows for one in fresh), _total(one.bytes for one in fresh)
         return Lacking(rows, sizes, is_exact=survey.is_exact and not history.is_begun)
-    return _rest(survey, [state for state in history.chunks if state.chunk.key in history.landed], history.last_round)
-
-
-def _rest(survey: Survey, landed: Iterable[ChunkState], number: int) -> Lacking:
-    """What the open round has not landed yet: the survey less what has."""
-    seals = [state.seal for state in landed if state.chunk.round == number and state.seal]
-    rows = None if survey.rows is None else max(0, survey.rows - sum(seal.rows for seal in seals))
+    # What the open round has not landed yet: the survey less what has.
+    landed = history.totals.rows if history.totals else 0
+    rows = None if survey.rows is None else max(0, survey.rows - landed)
     return Lacking(rows, None, is_exact=False)
 
 

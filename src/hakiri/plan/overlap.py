@@ -24,19 +24,16 @@ def overlapping(chunks: Iterable[Chunk], history: History) -> frozenset[ChunkKey
     return frozenset(chunk.key for chunk in chunks if _has_landed_before(chunk, first) or _may_overlap(chunk, versions))
 
 
-def landed_before(
-    known: Iterable[ChunkState], landed: frozenset[ChunkKey], surveyed: Iterable[Piece]
-) -> tuple[ChunkState, ...]:
+def landed_before(history: History, surveyed: Iterable[Piece]) -> tuple[ChunkState, ...]:
     """Return the landed chunks of files that are read again: they have open chunks, or have changed."""
-    history = History.of(known, landed)
     read = spans_read(history, history.refreshed)
     waiting = (state.chunk for state in history.open if state.status is not ChunkStatus.DONE)
     changed = (piece.span.path for piece in surveyed if isinstance(piece.span, OneFile) and piece.span not in read)
     paths = {*map(_path, waiting), *changed} - {None}
     return tuple(
         state
-        for state in known
-        if state.chunk.key in landed
+        for state in history.known
+        if state.chunk.key in history.landed
         and state.chunk.round >= history.refreshed
         and (state.seal is None or state.seal.rows)
         and _path(state.chunk) in paths

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus
 from hakiri.model.cursor import StoredCursor, from_text, is_beyond, to_text
+from hakiri.model.ledger_state import LandedTotals, LedgerState
 from hakiri.model.source import CursorKind
 from hakiri.plan.reading import from_json
+
+TOKEN_KINDS = frozenset({CursorKind.OPAQUE_TOKEN, CursorKind.SNAPSHOT_ID})
+"""The kinds of cursors that a read may bring as a token."""
 
 _NAME = re.compile(r"([0-9]{4,})-([0-9]{5,})")
 
@@ -35,35 +39,74 @@ def round_in_name(chunk: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The chunks that were planned for a table, each by its latest generation, and those that have landed."""
+    """The chunks that were planned for a table, each by its latest generation, and those that have landed.
 
-    chunks: tuple[ChunkState, ...]
-    landed: frozenset[ChunkKey]
-    landed_rounds: frozenset[int] = field(repr=False)
+    Complete (`of`), or as much of it as a table that is not read file by file needs for its next plan or landing
+    (`recent`): the chunks that are open, and the last one.
+    """
+
+    chunks: tuple[ChunkState, ...] = ()
+    landed: frozenset[ChunkKey] = frozenset()
+    landed_rounds: frozenset[int] = frozenset()
     """The rounds of which some chunk has landed."""
+    last_round: int = 0
+    """The number of the latest round; 0 before the first."""
+    refreshed: int = 0
+    """The round of the last full refresh; 0 without one."""
+    lost: tuple[str, ...] = ()
+    """The landed chunks of which the catalog knows nothing but the name, since it was rebuilt."""
+    totals: LandedTotals | None = None
+    """How much has landed, `lost` not counted, and of the latest round; None if it was not asked for."""
+    known: tuple[ChunkState, ...] = ()
+    """What the history was made from: older generations, too, if it is complete."""
 
     @classmethod
     def of(cls, known: Iterable[ChunkState], landed: frozenset[ChunkKey]) -> History:
-        latest: dict[str, ChunkState] = {}
-        for state in sorted(known, key=lambda state: state.chunk.key):
-            latest[state.chunk.key.chunk] = state
-        rounds = {name: state.chunk.round for name, state in latest.items()}
-        named = {key.chunk for key in landed}
+        """Return the complete history: `known` are all chunks, `landed` those of all finished landings."""
+        known = tuple(known)
+        latest = _latest(known)
+        lost = {key.chunk for key in landed} - latest.keys()
+        rounds = {latest[key.chunk].chunk.round for key in landed if key.chunk in latest}
+        rounds |= {round_in_name(name) for name in lost}
+        last_round = max((*(state.chunk.round for state in latest.values()), *rounds), default=0)
+        there = [state for state in latest.values() if state.chunk.key in landed]
+        seals = [state.seal for state in there if state.chunk.round == last_round and state.seal]
         return cls(
             tuple(latest.values()),
             landed,
-            frozenset(rounds[name] if name in rounds else round_in_name(name) for name in named),
+            frozenset(rounds),
+            last_round,
+            max((state.chunk.round for state in latest.values() if state.chunk.is_refresh), default=0),
+            tuple(sorted(lost)),
+            LandedTotals(len(there), sum(seal.rows for seal in seals)),
+            known,
         )
 
-    @property
-    def last_round(self) -> int:
-        """The number of the latest round; 0 before the first."""
-        return max((*(state.chunk.round for state in self.chunks), *self.landed_rounds), default=0)
+    @classmethod
+    def recent(cls, state: LedgerState, *, lost: Iterable[ChunkKey] = ()) -> History:
+        """Return what the catalog tells of the table without reading its whole history."""
+        known = (*state.open, *([state.last] if state.last else ()))
+        restored = {round_in_name(key.chunk) for key in state.restored}
+        return cls(
+            tuple(_latest(known).values()),
+            state.landed | state.restored,
+            state.landed_rounds | restored,
+            max((state.last_round, *restored)),
+            state.refreshed,
+            tuple(sorted({key.chunk for key in lost})),
+            known=known,
+        )
 
-    @property
-    def refreshed(self) -> int:
-        """The round of the last full refresh; 0 without one."""
-        return max((state.chunk.round for state in self.chunks if state.chunk.is_refresh), default=0)
+    def with_round(self, states: Iterable[ChunkState]) -> History:
+        """Return the history with all chunks of the latest round. Those that are not open have landed."""
+        latest = _latest((*self.known, *states))
+        open_names = {state.chunk.key.chunk for state in self.open}
+        landed = (state.chunk.key for name, state in latest.items() if name not in open_names)
+        return replace(self, chunks=tuple(latest.values()), landed=self.landed.union(landed))
+
+    def after_landing(self, chunks: Iterable[ChunkKey]) -> History:
+        """Return the history once these chunks have landed, too."""
+        return replace(self, landed=self.landed.union(chunks))
 
     def since(self, number: int) -> tuple[ChunkState, ...]:
         """Return the chunks of this round and of later ones."""
@@ -108,17 +151,17 @@ class History:
         )
 
 
-def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozenset[ChunkKey], current: str) -> str:
-    """The cursor to store once these chunks have landed, as the catalog keeps it.
+def cursor_after(kind: CursorKind, history: History, current: str) -> str:
+    """Return the cursor to store at this point of the history, as the catalog keeps it.
 
     It moves when the last chunk of a round lands, never before: to where the source stood when the round was planned,
     or, for page tokens and positions in a log, to the token that was read up to. Until then, and for a round that
     brings no cursor, it stays; so it does where the source has lost the rows that it came by, unless all of it was read
-    anew. `landed` includes the chunks of the landing in question. A repeat gives the same.
+    anew. The history includes the landing in question (`after_landing`), and for tokens all chunks of the latest round
+    (`with_round`). A repeat gives the same.
     """
-    history = History.of(known, landed)
     last = history.since(history.last_round)
-    names = {key.chunk for key in landed}
+    names = {key.chunk for key in history.landed}
     if not last or any(state.chunk.key.chunk not in names for state in last):
         return current
     reading, is_refresh = from_json(last[-1].chunk.predicate), last[-1].chunk.is_refresh
@@ -135,7 +178,7 @@ def cursor_after(kind: CursorKind, known: Iterable[ChunkState], landed: frozense
 
 def _token(kind: CursorKind, chunks: Iterable[ChunkState]) -> StoredCursor | None:
     """Return the least token that the chunks of a round brought; None if one brought none, or the kind has none."""
-    if kind not in (CursorKind.OPAQUE_TOKEN, CursorKind.SNAPSHOT_ID):
+    if kind not in TOKEN_KINDS:
         return None
     found = [from_text(state.seal.token) if state.seal and state.seal.token else None for state in chunks]
     known = [one for one in found if one is not None]
@@ -143,3 +186,8 @@ def _token(kind: CursorKind, chunks: Iterable[ChunkState]) -> StoredCursor | Non
         return None
     # Of several streams the least: what the others have read beyond it is read again.
     return min(known, key=lambda one: one.value) if len(known) > 1 else known[0]
+
+
+def _latest(known: Iterable[ChunkState]) -> dict[str, ChunkState]:
+    """Keep each chunk's latest generation, in the order of their names."""
+    return {state.chunk.key.chunk: state for state in sorted(known, key=lambda state: state.chunk.key)}

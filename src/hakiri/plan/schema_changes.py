@@ -18,7 +18,6 @@ from hakiri.model.types.widening import wider
 from hakiri.plan.batch import is_of_files
 from hakiri.plan.errors import KeyChanged, TransformChanged, VersionsLanded
 from hakiri.plan.facts import NO_TRANSFORM, ColumnFact, TableFacts
-from hakiri.plan.rounds import History
 from hakiri.spec.load import load_by_mode
 from hakiri.spec.pipeline import SchemaPolicy
 
@@ -161,7 +160,7 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
 
 def _is_read_anew(table: TableFacts) -> bool:
     """Return whether all rows are being read to replace the landed ones, in this run or an interrupted one."""
-    return table.is_full_refresh or History.of(table.known, table.landed).is_refreshing
+    return table.is_full_refresh or table.history.is_refreshing
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:

@@ -1,4 +1,4 @@
-"""A renamed pipeline goes on where it stopped under its old id; the order of writes is docs/adr/0110."""
+"""Continue a renamed pipeline where it stopped under its old id; the order of writes is docs/adr/0110."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _require_quiet(services: Services, spec: PipelineSpec, old: str) -> None:
 
 
 def _handover(services: Services, spec: PipelineSpec, table: TableSpec, old: str) -> _Handover | None:
-    """How the table is to be handed over, or was already; None where the old pipeline never landed in it."""
+    """Return how to hand the table over, or how it was; None if the old pipeline never landed in it."""
     catalog, project = services.catalog, services.project
     key, before = TableKey(spec.id, table.name), TableKey(old, table.name)
     last = last_landing(services.place(spec, table).target, services.spark)
@@ -114,13 +114,13 @@ def _handover(services: Services, spec: PipelineSpec, table: TableSpec, old: str
 
 
 def _landed(key: TableKey, last: LastLanding) -> Landing:
-    """The landing as the table's log tells it."""
+    """Return the landing as the table's log has it."""
     stamp = last.stamp
     return Landing(key, stamp.number, stamp.chunks, LandingStatus.LANDED, version=last.version, cursor=stamp.cursor)
 
 
 def _carry_out(services: Services, spec: PipelineSpec, one: _Handover) -> Story:
-    """Note the new owner with the old one, commit the handover, copy what the catalog knows, the cursor last (G5)."""
+    """Record the new owner, commit the handover, and copy what the catalog knows, the cursor last (G5)."""
     catalog, landing = services.catalog, one.landing
     _record_owner(catalog, one.old, spec.id)
     if landing.version is None:
@@ -145,7 +145,7 @@ def _record_owner(catalog: Catalog, key: TableKey, owner: str) -> None:
 
 
 def _story(catalog: Catalog, old: TableKey, landing: Landing) -> Story:
-    """What the catalog knows of the table, as the new pipeline's."""
+    """Return what the catalog knows of the table, under the new pipeline's id."""
     new = landing.table
     landed = [one for one in catalog.landings(old) if one.status is LandingStatus.LANDED]
     names = {key for one in landed for key in one.chunks}

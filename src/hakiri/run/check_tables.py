@@ -17,5 +17,5 @@ def require_tables_intact(
 ) -> None:
     """Check that every table of the pipeline still holds its last landing. Raises TableMovedBack."""
     for table in spec.tables:
-        last = expected_landing(catalog.landings(TableKey(spec.id, table.name)))
+        last = expected_landing(catalog.last_landings(TableKey(spec.id, table.name)))
         require_not_moved_back(spec.landed_name(table), place(spec, table).target, last)

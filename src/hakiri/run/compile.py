@@ -1,4 +1,4 @@
-"""Sources of transforms are compiled into the plans that git keeps, and a plan that fell behind its source is found."""
+"""Compile the sources of transforms into the plans that git keeps, and find plans older than their source."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SOURCE_FOLDER = "transforms"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A plan that stands as its source says."""
+    """A plan that matches its source."""
 
     source: str
     plan: str
     pipeline: str
     scope: str
     is_new: bool
-    """Whether this call has written it."""
+    """Whether this call wrote it."""
     is_listed: bool
     """Whether the pipeline's manifest asks for it."""
     listing: str
@@ -40,7 +40,7 @@ class Outcome:
 def compile_sources(
     place: Workplace, paths: Sequence[Path], *, takes_all: bool = False, only_checks: bool = False
 ) -> list[Outcome]:
-    """Write the plans of these sources, or of all in the project's `transforms/`; or only say which are stale.
+    """Write the plans of these sources, or of all in the project's `transforms/`; or only report which are stale.
 
     A repeat without a change writes nothing. Raises SourceUncompilable, CompilerMissing, and, when checking,
     InvalidProject with every stale plan.
@@ -67,7 +67,7 @@ def compile_sources(
 
 
 def sources_of(root: Path) -> list[Path]:
-    """The sources in a project's `transforms/`, in order."""
+    """Return the sources in a project's `transforms/`, in order."""
     return sorted(path for path in (root / SOURCE_FOLDER).glob("*") if path.suffix in {".py", ".ts"})
 
 
@@ -75,7 +75,7 @@ Made = dict[Path, tuple[Path, "Compiled"]]
 
 
 def _compiled(sources: Iterable[Path], root: Path, shown_from: Path) -> Made:
-    """Each plan's file, the source it comes from, and what it is to hold."""
+    """Return each plan's file, its source, and its wanted content."""
     from hakiri.extract.transform.compile import compile_source
 
     found: Made = {}
@@ -92,7 +92,7 @@ def _compiled(sources: Iterable[Path], root: Path, shown_from: Path) -> Made:
 
 
 def _write(path: Path, one: Compiled, shown_from: Path) -> bool:
-    """Put the plan in its place; whether that changed anything."""
+    """Write the plan, and return whether that changed anything."""
     content, before = _bytes(one), path.read_bytes() if path.exists() else None
     if content == before:
         return False
@@ -134,7 +134,7 @@ def _stale(path: Path, one: Compiled) -> str | None:
 
 
 def _asked_for(place: Workplace) -> set[tuple[str, str]]:
-    """The plans that manifests ask for, each with its pipeline; none where the manifests cannot be read."""
+    """Return the plans that manifests refer to, each with its pipeline; none if the manifests cannot be read."""
     try:
         project = place.read()
     except HakiriError:

@@ -68,8 +68,7 @@ class RunContext:
 
     def count_open(self) -> int:
         """Count the chunks that are left to read, for whichever worker. Raises CatalogError."""
-        found = self.services.catalog.progress(self.spec.id)
-        return sum(one.pending + one.waiting + one.running for one in found)
+        return self.services.catalog.count_unfinished(self.spec.id).left
 
     def with_retries(self, what: str, call: Callable[[], _Answer]) -> _Answer:
         """Call until it succeeds, as often as the manifest allows, and record each retry. Raises the last error."""

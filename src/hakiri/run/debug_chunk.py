@@ -44,12 +44,12 @@ class PlannedRead:
     key: tuple[str, ...]
     chunk: Chunk
     chunks: tuple[str, ...]
-    """The ids of all chunks of the table."""
+    """Return the ids of all chunks of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class DebuggedChunk:
-    """What became of the rows of a chunk, and the files they are in."""
+    """Counts of a chunk's rows, and the files they are in."""
 
     tally: Tally
     broken: Mapping[str, int]

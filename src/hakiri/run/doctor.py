@@ -1,4 +1,4 @@
-"""A project's surroundings are looked at one by one, and each finding says what to do about it."""
+"""Check a project's environment point by point, with advice for each problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hakiri.model.clock import Clock
 
 
 class Health(StrEnum):
-    """What a look found."""
+    """The outcome of one check."""
 
     WELL = "ok"
     WARY = "caution"
@@ -21,7 +21,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a look saw, and what there is to know about it although nothing is wrong."""
+    """What a check saw, with a remark although nothing is wrong."""
 
     detail: str
     cautions: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Look:
-    """One thing to look at. `at` returns what it saw, or raises what is wrong with it."""
+    """One check. `at` returns what it saw, or raises what is wrong."""
 
     name: str
     at: Callable[[], str | Seen]
@@ -41,7 +41,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one look found, and how long it took."""
+    """The outcome of one check, and how long it took."""
 
     name: str
     health: Health
@@ -60,7 +60,7 @@ class Finding:
 
 
 def examine(looks: Iterable[Look], clock: Clock) -> Iterator[Finding]:
-    """Look at one thing after the other; what needs something that failed is not looked at."""
+    """Run the checks one after the other, and skip those that need one that failed."""
     missing: set[str] = set()
     for look in looks:
         lacking = [name for name in look.needs if name in missing]

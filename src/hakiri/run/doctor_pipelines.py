@@ -45,6 +45,6 @@ def _require_welcome(facts: PipelineFacts) -> None:
         refused = refusal(facts.spec.id, name, schema_changes(table, policy), policy)
         if refused is not None:
             raise refused
-        failed = [state for state in table.known if state.status is ChunkStatus.FAILED]
+        failed = [state for state in table.history.chunks if state.status is ChunkStatus.FAILED]
         if failed:
             raise chunks_failed(facts.spec.id, failed)

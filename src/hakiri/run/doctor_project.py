@@ -1,4 +1,4 @@
-"""What can be looked at around a project without Spark: its manifests, its disk and its secrets."""
+"""Checks of a project that need no Spark: its manifests, its disk and its secrets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LookUp = Callable[[Reference], str]
 
 
 def looks_around(project: Project, look_up: LookUp) -> Iterator[Look]:
-    """What there is to look at around a valid project."""
+    """Return the checks of a valid project."""
     yield Look("manifests", lambda: f"project {project.spec.project.name}, pipelines: {len(project.pipelines)}")
     folder = local_folder(project)
     if folder and (volume := volume_of(folder)):
@@ -35,13 +35,13 @@ def looks_around(project: Project, look_up: LookUp) -> Iterator[Look]:
 
 
 def local_folder(project: Project) -> Path | None:
-    """Where the project's tables live, if that is on this machine."""
+    """Return the folder of the project's tables, if it is on this machine."""
     path = project.spec.context.path
     return None if "://" in path else project.root / path
 
 
 def volume_of(folder: Path) -> Path | None:
-    """The volume of a workspace that a folder lies in, if it does."""
+    """Return the workspace volume that the folder is in, if it is in one."""
     return Path(*folder.parts[:_VOLUME_PARTS]) if folder.parts[:2] == ("/", "Volumes") else None
 
 
@@ -50,7 +50,7 @@ _VOLUME_PARTS = 5
 
 
 def look_at_volume(volume: Path) -> str:
-    """That a file can be written there, and removed again. How much room there is nobody tells. Raises NotWritable."""
+    """Check that a file can be written there and removed again. Free space is not known. Raises NotWritable."""
     try:
         _write(volume / f".hakiri-{uuid4().hex}")
     except FileNotFoundError as failure:
@@ -62,7 +62,7 @@ def look_at_volume(volume: Path) -> str:
 
 
 def look_at_disk(folder: Path) -> str:
-    """How much room there is in a folder. Raises NotWritable."""
+    """Describe the free space of a folder. Raises NotWritable."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
     try:
         _write(there / f".hakiri-{uuid4().hex}")
@@ -87,7 +87,7 @@ def _write(probe: Path) -> None:
 
 
 def _references(spec: PipelineSpec) -> Iterator[Reference]:
-    """What a pipeline needs from its environment: what it declares, and what it refers to."""
+    """Return what a pipeline needs from its environment: what it declares, and what it refers to."""
     declared = [Reference("secret", name) for name in spec.secrets]
     used = [one for _, text in texts_in(spec.model_dump(mode="json")) for one in references_in(text)]
     yield from dict.fromkeys([*declared, *used])

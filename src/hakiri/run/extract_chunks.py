@@ -135,12 +135,11 @@ class ChunkExtractor:
         )
 
     def _is_exhausted(self) -> bool:
-        """Whether no worker has a chunk of the pipeline left to read."""
-        catalog, pipeline = self._context.services.catalog, self._context.spec.id
-        found = self._context.with_retries("progress", lambda: catalog.progress(pipeline))
-        if any(one.running for one in found):
+        """Return whether no worker has a chunk of the pipeline left to read."""
+        left = self._context.with_retries("progress", self._context.count_open)
+        if left:
             self._context.with_retries("dead leases", lambda: release_dead_leases(self._context))
-        return not any(one.pending + one.waiting + one.running for one in found)
+        return not left
 
     def _wait(self, poll: float) -> None:
         """Wait until a chunk is done, a stop is asked for, or it is time to look for chunks again."""

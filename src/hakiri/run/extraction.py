@@ -126,7 +126,7 @@ class Extraction:
 
 
 class _StopCheck:
-    """Raises TaskStopped once the run is being stopped; looks for the sign at most once a second."""
+    """Raise TaskStopped once the run is being stopped. Looks for the sign at most once a second."""
 
     def __init__(self, sign: StopSign, chunk: str) -> None:
         self._sign = sign

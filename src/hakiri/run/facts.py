@@ -1,4 +1,4 @@
-"""What a plan is made of is asked of the source and of the catalog here, once, and then only reasoned about (G1)."""
+"""Gather the facts that a plan is made from, from the source, the tables and the catalog (G1)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from hakiri.extract.connectors.port import Connector, Indexing
 from hakiri.extract.landing_types import landing_schema
 from hakiri.extract.untyped import lacks_types, typed_by, without_untyped
 from hakiri.land.staged.types import table_type
-from hakiri.model.chunk import ChunkKey, ChunkState, TableKey
+from hakiri.model.chunk import ChunkState, TableKey
 from hakiri.model.clock import SystemClock
 from hakiri.model.columns.change import CHANGE
 from hakiri.model.columns.renames import present_name
 from hakiri.model.cursor import is_ahead
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import LandingStatus, Phase
+from hakiri.model.ledger_state import LedgerState
 from hakiri.model.span import OneFile
 from hakiri.model.staged import PROVENANCE
 from hakiri.model.table import TableSchema
 from hakiri.model.types import Struct
+from hakiri.plan.batch import has_read_files, is_of_files
 from hakiri.plan.errors import WatermarkUnfit
 from hakiri.plan.facts import ColumnFact, PipelineFacts, TableFacts, TransformFact
 from hakiri.plan.modes import watermark_of
@@ -30,7 +32,7 @@ from hakiri.plan.overlap import landed_before
 from hakiri.plan.read_from import cursor_of, floor_of
 from hakiri.plan.rounds import History
 from hakiri.run.errors import TableBare
-from hakiri.run.schema_history import last_schema_decision
+from hakiri.run.schema_history import SchemaDecision
 from hakiri.run.transforms import key_after
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
@@ -65,7 +67,7 @@ def gather_facts(
     watermark: Watermarks | None = None,
     landed_transforms: LandedTransforms | None = None,
 ) -> GatheredFacts:
-    """Ask the source, the tables and the catalog for all that a plan rests on. Changes nothing; a repeat asks again.
+    """Ask the source, the tables and the catalog for all facts of a plan. Changes nothing; a repeat asks again.
 
     `catalog` is None where there is none yet. A table with open chunks is surveyed only if `surveys_all`, since its
     plan does not need it. `reshapes` are the transforms by table, `watermark` asks a landed table, `landed_transforms`
@@ -76,13 +78,14 @@ def gather_facts(
     facts, schemas = known.facts, known.schemas
     if surveys_all:
         shown = (_indexed(table, connector, schemas[table.spec.name]) for table in facts.tables)
-        facts = replace(facts, tables=tuple(shown))
+        facts = replace(facts, tables=tuple(_counted(spec, table, catalog) for table in shown))
     tables = tuple(
         _surveyed(facts, _marked(facts, table, watermark), connector, schemas[table.spec.name])
-        if surveys_all or not History.of(table.known, table.landed).open
+        if surveys_all or not table.history.open
         else table
         for table in facts.tables
     )
+    tables = tuple(_completed(spec, table, catalog) for table in tables)
     if landed_transforms is not None:
         tables = tuple(_reread(spec, table, landed_transforms) for table in tables)
     stood = {table.spec.name: table.survey.standing for table in tables if table.survey}
@@ -98,12 +101,16 @@ def describe_tables(
     reshapes: Mapping[str, Reshape] | None = None,
     is_full_refresh: bool = False,
 ) -> GatheredFacts:
-    """The same without a survey: what the tables are, and nothing of how much is in them.
+    """Gather the same facts without a survey: the tables' columns, but not how much is in them.
 
     Raises SourceError, TransformUnfit, TypeUnlandable and CatalogError.
     """
+    states = {
+        table.name: catalog.table_state(TableKey(spec.id, table.name)) if catalog is not None else None
+        for table in spec.tables
+    }
     schemas = {
-        table.name: _described(spec, table, connector, catalog, (reshapes or {}).get(table.name))
+        table.name: _described(spec, table, connector, states[table.name], (reshapes or {}).get(table.name))
         for table in spec.tables
     }
     facts = PipelineFacts(
@@ -114,6 +121,7 @@ def describe_tables(
                 spec,
                 table,
                 _fit(spec, table, schemas[table.name], (reshapes or {}).get(table.name)),
+                states[table.name],
                 catalog,
                 is_full_refresh,
             )
@@ -125,14 +133,14 @@ def describe_tables(
 
 
 def _described(
-    spec: PipelineSpec, table: TableSpec, connector: Connector, catalog: Catalog | None, reshape: Reshape | None
+    spec: PipelineSpec, table: TableSpec, connector: Connector, state: LedgerState | None, reshape: Reshape | None
 ) -> TableSchema:
-    """The table as its source describes it, with landed types where the source has no value to tell them by."""
+    """Return the table as its source describes it, with landed types for columns without a value at the source."""
     schema, feed = described(connector, spec, table), feed_of(spec, table)
     if not lacks_types(schema) or (feed is not None and feed.changes.is_enveloped):
         return schema
     is_plain = feed is None and reshape is None
-    decided = last_schema_decision(catalog, TableKey(spec.id, table.name)) if catalog else None
+    decided = SchemaDecision.of(state.schema) if state else None
     if decided is None or not decided.has_landed:
         return without_untyped(schema) if is_plain else schema
     known = {
@@ -145,19 +153,30 @@ def _described(
     return typed_by(schema, known, may_add=feed is None)
 
 
-def landed_chunks(catalog: Catalog, table: TableKey) -> frozenset[ChunkKey]:
-    """Every chunk that a finished landing of the table has named."""
-    landings = catalog.landings(table)
-    return frozenset(key for one in landings if one.status is LandingStatus.LANDED for key in one.chunks)
+def complete_history(catalog: Catalog, table: TableKey) -> History:
+    """Return everything that was ever planned for the table, and what of it has landed."""
+    chunks = catalog.chunks(table)  # before the landings: none of them may be taken for open because it landed since
+    finished = (one for one in catalog.landings(table) if one.status is LandingStatus.LANDED)
+    return History.of(chunks, frozenset(key for one in finished for key in one.chunks))
 
 
-def history_of(catalog: Catalog, table: TableKey) -> History:
-    """What has been planned for the table, and what of it has landed."""
-    return History.of(catalog.chunks(table), landed_chunks(catalog, table))
+def history_of(catalog: Catalog, state: LedgerState) -> History:
+    """Return as much of the table's history as its next landing needs.
+
+    For a table that is read file by file that is all of it: which files have landed decides what a changed one may
+    bring again.
+    """
+    history = History.recent(state)
+    return complete_history(catalog, state.table) if has_read_files(history) else history
 
 
 def _table(
-    spec: PipelineSpec, table: TableSpec, facts: TableFacts, catalog: Catalog | None, is_full_refresh: bool
+    spec: PipelineSpec,
+    table: TableSpec,
+    facts: TableFacts,
+    state: LedgerState | None,
+    catalog: Catalog | None,
+    is_full_refresh: bool,
 ) -> TableFacts:
     load = spec.load_of(table).for_key(facts.primary_key)
     facts = replace(
@@ -167,11 +186,11 @@ def _table(
         load=load,
         is_known_by_content=load.is_known_by_content,
     )
-    return facts if catalog is None else _known(facts, TableKey(spec.id, table.name), catalog)
+    return facts if catalog is None or state is None else _known(facts, state, catalog)
 
 
 def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Reshape | None) -> TableFacts:
-    """The table as its source describes it, and as its feed or its transform lets it land.
+    """Return the table's columns at its source, and as they land after its feed or its transform.
 
     Raises TransformUnfit and ChangesUnfit.
     """
@@ -215,7 +234,7 @@ def _keeps_cursor(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> boo
 
 
 def _require_kept(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> None:
-    """A watermark that a transform changes says nothing about the source. Raises WatermarkUnfit."""
+    """Raise WatermarkUnfit if a transform changes the watermark: then it does not tell what was read."""
     column = spec.load_of(table).watermark
     if column is not None and not reshape.keeps(column):
         reason = "a transform does not leave it as it was read"
@@ -223,7 +242,7 @@ def _require_kept(spec: PipelineSpec, table: TableSpec, reshape: Reshape) -> Non
 
 
 def _mirrored(feed: Feed, schema: TableSchema) -> tuple[ColumnFact, ...]:
-    """The columns of the rows that a feed is about. Raises ChangesUnfit and ColumnReserved."""
+    """Return the columns of the rows that a feed describes. Raises ChangesUnfit and ColumnReserved."""
     told = feed.taught(schema.columns)
     bound = landing_schema(told.bind(landing_schema(schema.columns, table=feed.table)), table=feed.table)
     return tuple(one for one in _columns(table_type(bound, table=feed.table)) if one.name not in CHANGE)
@@ -233,12 +252,14 @@ def _columns(table: Struct) -> tuple[ColumnFact, ...]:
     return tuple(ColumnFact(one.name, one.type) for one in table.fields)
 
 
-def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
-    decided = last_schema_decision(catalog, key)
-    known, landed = catalog.chunks(key), landed_chunks(catalog, key)
+def _known(facts: TableFacts, state: LedgerState, catalog: Catalog) -> TableFacts:
+    decided = SchemaDecision.of(state.schema)
+    history = history_of(catalog, state)
+    if state.restored and history.totals is None and facts.is_known_by_content:
+        history = replace(history, lost=tuple(sorted({key.chunk for key in catalog.lost_chunks(state.table)})))
     return replace(
         facts,
-        is_full_refresh=facts.is_full_refresh or History.of(known, landed).is_refresh_undone,
+        is_full_refresh=facts.is_full_refresh or history.is_refresh_undone,
         landed_columns=decided.facts if decided and decided.has_landed else None,
         landed_key=decided.key if decided else (),
         landed_partition=tuple(decided.partition_by) if decided else (),
@@ -246,10 +267,26 @@ def _known(facts: TableFacts, key: TableKey, catalog: Catalog) -> TableFacts:
         landed_transform=decided.transform if decided else "",
         older_transforms=frozenset(decided.older_transforms) if decided else frozenset(),
         landed_mode=decided.mode if decided else "",
-        cursor=catalog.cursor(key),
-        known=known,
-        landed=landed,
+        cursor=state.cursor,
+        history=history,
     )
+
+
+def _counted(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None) -> TableFacts:
+    """Return the table with the totals that a plan shows."""
+    if catalog is None or table.history.totals is not None:
+        return table
+    key = TableKey(spec.id, table.spec.name)
+    totals = catalog.landed_totals(key, table.history.last_round)
+    lost = tuple(sorted({chunk.chunk for chunk in catalog.lost_chunks(key)}))
+    return replace(table, history=replace(table.history, totals=totals, lost=lost))
+
+
+def _completed(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None) -> TableFacts:
+    """Return the table with its complete history, if its source has files now and did not have any before."""
+    if catalog is None or has_read_files(table.history) or not is_of_files(table):
+        return table
+    return replace(table, history=complete_history(catalog, TableKey(spec.id, table.spec.name)))
 
 
 def _marked(pipeline: PipelineFacts, table: TableFacts, watermark: Watermarks | None) -> TableFacts:
@@ -262,10 +299,10 @@ def _marked(pipeline: PipelineFacts, table: TableFacts, watermark: Watermarks | 
 
 
 def _reread(spec: PipelineSpec, table: TableFacts, landed_transforms: LandedTransforms) -> TableFacts:
-    """The table with the transforms that landed rows of files went through which are to be read again."""
+    """Return the table with the transforms of landed rows whose files are to be read again."""
     if not table.is_known_by_content or table.is_full_refresh:
         return table
-    states = landed_before(table.known, table.landed, table.survey.pieces if table.survey else ())
+    states = landed_before(table.history, table.survey.pieces if table.survey else ())
     if not states:
         return table
     found = landed_transforms(spec, table.spec, states)
@@ -285,7 +322,7 @@ def _surveyed(pipeline: PipelineFacts, table: TableFacts, connector: Connector, 
     if not schema.names and not any(isinstance(piece.span, OneFile) for piece in survey.pieces):
         raise TableBare(pipeline=pipeline.spec.id, table=table.spec.name)
     now = SystemClock().now()
-    # A full refresh and a table that is exchanged do not go by what was stored, so they do not look at it.
+    # A full refresh and a table that is exchanged do not use the stored cursor.
     last = None if table.is_full_refresh or pipeline.is_replacing(table) else cursor_of(pipeline, table)
     return replace(table, survey=survey, is_ahead=is_ahead(survey.high, now), is_cursor_ahead=is_ahead(last, now))
 

@@ -1,4 +1,4 @@
-"""Leftovers of attempts that did not win go once they are old; what any table or landing rests on never does."""
+"""Remove old leftovers of attempts that did not win, and nothing that a table or a landing needs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHORTEST = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What went of one table, or would go."""
+    """What was removed for one table, or would be."""
 
     table: TableKey
     remnants: tuple[Remnant, ...]
@@ -54,7 +54,7 @@ class Swept:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What went in all, or would go."""
+    """What was removed in all, or would be."""
 
     tables: tuple[Swept, ...] = ()
     archived: int = 0
@@ -63,7 +63,7 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """One table with everything that must stay."""
+    """One table with everything that must be kept."""
 
     table: TableKey
     place: TablePlace
@@ -71,7 +71,7 @@ class _Watched:
 
 
 def parse_retention(text: str) -> timedelta:
-    """How long leftovers are kept. Raises RetentionUnfit for what is no duration, or shorter than an hour."""
+    """Parse how long leftovers are kept. Raises RetentionUnfit if it is no duration, or shorter than an hour."""
     try:
         retention = parse_duration(text)
     except ValueError as wrong:
@@ -104,7 +104,7 @@ def collect(
 
 
 def kept_folders(catalog: Catalog, table: TableKey, held: TableContents | None, found: Iterable[str]) -> frozenset[str]:
-    """The folders of attempts that must stay, of those found, and every one that has won.
+    """Return the folders of attempts that must be kept: of those found, and every one that has won.
 
     Those are the winning ones, those a table's files lie in, and every attempt at a chunk that landed and whose winner
     the catalog does not know: it was rebuilt from the tables' logs, which name no attempts.
@@ -133,7 +133,7 @@ def sweep_table(
     retention: timedelta,
     is_rehearsal: bool = False,
 ) -> Swept:
-    """Remove one table's leftovers, as `collect` does those of all."""
+    """Remove one table's leftovers, as `collect` does for all tables."""
     return _sweep(_watch(catalog, project, spec, table, place), now, retention, is_rehearsal)
 
 
@@ -152,7 +152,7 @@ def sweep_beaten_attempts(context: RunContext, won: Mapping[ChunkKey, int]) -> N
 
 
 def chunk_folder(key: ChunkKey) -> str:
-    """The name of the folder that every attempt at the chunk lies in."""
+    """Return the name of the folder that every attempt at the chunk is in."""
     return Attempt(run="-", node="-", chunk=key, number=1).folder.split("/")[-2]
 
 
@@ -191,6 +191,6 @@ def _counts(landing: Landing) -> bool:
 
 
 def _attempt_folder(address: str) -> str:
-    """The folder of the attempt that an adopted file lies in; for any other file, one that is no attempt's."""
+    """Return the attempt's folder of an adopted file; for any other file, a folder that is no attempt's."""
     _, _, inside = unquote(address).rpartition(f"/{RUNS}/")
     return f"{RUNS}/{inside.rpartition('/')[0]}"

@@ -13,7 +13,7 @@ from hakiri.model.chunk import ChunkKey, Lease
 
 _BEATS_PER_TERM = 3
 _HURRIED_BEATS_PER_TERM = 30
-"""While the catalog does not answer, so that leases are renewed as soon as it does."""
+"""The pause while the catalog does not answer, so that leases are renewed as soon as it does."""
 _log = logging.getLogger(__name__)
 
 

@@ -132,7 +132,9 @@ class TableHooks:
         if noted is None:
             return []
         since = range(noted.owed_from, noted.landing + 1)
-        landings = [one for one in _changing(self._catalog.landings(self._key)) if one.number in since]
+        before = self._catalog.last_landings(self._key, before=since.start)
+        found = _changing((*before, *self._catalog.landings(self._key, since=since.start)))
+        landings = [one for one in found if one.number in since]
         called = self._called(_POST, marks)
         return [
             (index, landing)

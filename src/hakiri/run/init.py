@@ -1,4 +1,4 @@
-"""A new project starts from files that already work."""
+"""Create a new project from files that already work."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def init_project(folder: Path, *, shown_from: Path) -> list[str]:
 
 
 def _project_name(folder: Path) -> str:
-    """The folder's name, as far as a project can be called that."""
+    """Make a project's name from the folder's."""
     name = re.sub(r"[^a-z0-9_-]+", "-", folder.resolve().name.lower()).strip("-_")[:64]
     return name or "project"

@@ -20,7 +20,7 @@ from hakiri.model.timestamps import from_text, to_text
 from hakiri.run.events import Body, body_of, facts_of
 
 VERSION = 2
-"""Of a line. Lines of version 1 carry none; a newer version is not read."""
+"""The version of a line. Lines of version 1 have none; lines of a newer version are left out."""
 
 
 @dataclass(frozen=True, slots=True)

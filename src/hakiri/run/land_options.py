@@ -1,4 +1,4 @@
-"""The terms on which a table's rows land are its manifest's, by the names that its columns have now."""
+"""How a table's rows land: the options of its manifest, by the names that its columns have now."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 @dataclass(frozen=True, slots=True)
 class LandOptions:
-    """One table of a manifest, as its landings need to know it."""
+    """The options of one table's landings."""
 
     spec: PipelineSpec
     table: TableSpec
@@ -40,7 +40,7 @@ class LandOptions:
 
     @property
     def load(self) -> Load:
-        """The declared load, or the one that fits the key."""
+        """Return the declared load, or the default for the key."""
         return self.spec.load_of(self.table).for_key(self.primary_key)
 
     @property
@@ -72,14 +72,14 @@ class LandOptions:
         )
 
     def key(self, decided: SchemaDecision | None, *, is_exchange: bool) -> tuple[str, ...]:
-        """What the table's rows are told apart by: another key than was decided only with all rows read anew."""
+        """Return the key of the table's rows: another than the recorded one only when all rows are read anew."""
         is_own = is_exchange or decided is None or not decided.key
         return self._present(self._own_key if is_own or decided is None else decided.key)
 
     def shapes(
         self, decided: SchemaDecision | None, staged: Sequence[StagedChunk], *, is_exchange: bool
     ) -> tuple[Shape, ...]:
-        """The columns that the table's rows were read with.
+        """Return the columns that the table's rows were read with.
 
         They are kept in every mode, because the next one may look for these rows by their content. A mirror's rows are
         made of changes, and are not read as they land.
@@ -92,7 +92,7 @@ class LandOptions:
         return remembered(known, shapes_read(self.table.name, staged))
 
     def transform(self, decided: SchemaDecision | None, staged: Sequence[StagedChunk], *, is_exchange: bool) -> str:
-        """The digest of the transform that the landed rows went through.
+        """Return the digest of the transform that the landed rows went through.
 
         Chunks may have been staged before it was edited. Of several it is one that the next read does not use, so that
         the next plan finds the difference.
@@ -106,18 +106,18 @@ class LandOptions:
     def older_transforms(
         self, decided: SchemaDecision | None, staged: Sequence[StagedChunk], *, is_exchange: bool
     ) -> tuple[str, ...]:
-        """The digests of transforms that other rows of the table may have gone through."""
+        """Return the digests of transforms that other rows of the table may have gone through."""
         read = {one.transform for one in staged if one.files}
         before = {*decided.older_transforms, decided.transform} if decided and not is_exchange else set()
         return tuple(sorted((read | before) - {"", self.transform(decided, staged, is_exchange=is_exchange)}))
 
     def accepted(self, decided: SchemaDecision | None) -> dict[str, str]:
-        """The columns whose types a person has accepted, with the type that may come."""
+        """Return the columns for which a person has accepted another type, with that type."""
         accepted = decided.accepted if decided else {}
         return dict(zip(self._present(accepted), accepted.values(), strict=True))
 
     def mirror(self, place: TablePlace, staged: Sequence[StagedChunk]) -> Mirror | None:
-        """What staged changes are mirrored by; None where they are rows. Raises StagedFileUnfit."""
+        """Return how staged changes are mirrored; None if the chunks hold rows. Raises StagedFileUnfit."""
         load = feed_load(self.spec, self.table)
         if load is None:
             return None
@@ -139,7 +139,7 @@ class LandOptions:
 
     @property
     def _cursor_read(self) -> str | None:
-        """The cursor among the landed columns; none where a transform does not leave it as it was read."""
+        """The cursor's landed column; None if a transform changes it."""
         column = cursor_of_table(self.spec, self.table, self.kind)
         return column if column is None or self.reshape is None or self.reshape.keeps(column) else None
 
@@ -151,6 +151,6 @@ class LandOptions:
 
 
 def shapes_read(table: str, staged: Sequence[StagedChunk]) -> Iterator[tuple[Struct, datetime | None]]:
-    """The columns that each chunk with rows was read with, and when; those of all where none has rows."""
+    """Yield the columns that each chunk with rows was read with, and when; of all chunks if none has rows."""
     read = [one for one in staged if one.files] or staged
     return ((table_type(one.schema, table=table), one.ingested_at) for one in read)

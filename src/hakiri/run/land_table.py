@@ -1,10 +1,11 @@
-"""Staged chunks become a table's rows in the order of docs/adr/0030; what was cut off is finished first (G4, G5)."""
+"""Land staged chunks in a table, in the order of docs/adr/0030, after finishing what was cut off (G4, G5)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from time import monotonic
 
 from hakiri.catalog.errors import CursorMoved, LandingHeld, LandingLost, SchemaMoved
@@ -15,26 +16,27 @@ from hakiri.land.errors import NullKeys, StagedFileUnfit
 from hakiri.land.lander import Landed, Outcome, check_landing, land, last_number
 from hakiri.land.quarantine import land_quarantine
 from hakiri.land.recipe import LandRequest
-from hakiri.land.table_state import ExpectedLanding, expected_landing
+from hakiri.land.table_state import expected_landing
 from hakiri.land.target import quarantine_of, tombstones_of
 from hakiri.land.tombstones import land_tombstones
 from hakiri.model.chunk import ChunkKey, ChunkState, ChunkStatus, TableKey, Window
 from hakiri.model.columns.renames import outdated
 from hakiri.model.crash_points import Boundary, passing
-from hakiri.model.ledger import Landing, LandingStatus, LineageEdge, Snapshot
+from hakiri.model.ledger import Cursor, Landing, LineageEdge, SchemaVersion, Snapshot
+from hakiri.model.ledger_state import LedgerState
 from hakiri.model.source import CursorKind
 from hakiri.model.staged import Content, StagedChunk, Tally
 from hakiri.model.types import Struct
 from hakiri.plan.batch import exchanges, next_batch
 from hakiri.plan.overlap import overlapping
-from hakiri.plan.rounds import History, cursor_after
+from hakiri.plan.rounds import TOKEN_KINDS, History, cursor_after
 from hakiri.run import events
 from hakiri.run.context import RunContext
-from hakiri.run.facts import history_of, landed_chunks
+from hakiri.run.facts import history_of
 from hakiri.run.hooks import TableHooks
 from hakiri.run.land_options import LandOptions
 from hakiri.run.observe import ObservedChunk
-from hakiri.run.schema_history import SchemaDecision, last_schema_decision
+from hakiri.run.schema_history import SchemaDecision
 from hakiri.spec.pipeline import SchemaPolicy, TableSpec
 from hakiri.stage.errors import StagedUnfit
 from hakiri.stage.manifest import fingerprint, read_manifest, sidecar_of
@@ -45,7 +47,7 @@ _POLL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class TableLanding:
-    """One landing that this run has seen through."""
+    """One landing that this run has finished."""
 
     table: TableKey
     name: str
@@ -55,7 +57,7 @@ class TableLanding:
 
 
 class TableLander:
-    """The landings of one table, one after the other."""
+    """Lands one table's chunks, one landing after the other."""
 
     def __init__(
         self,
@@ -90,19 +92,23 @@ class TableLander:
         self.has_reread = False
 
     def land(self, *, is_last: bool, fresh: frozenset[ChunkKey] = frozenset()) -> list[TableLanding]:
-        """Land what is staged, in as few commits as it takes; with more on its way, only what is worth one.
+        """Land what is staged in as few commits as possible; unless `is_last`, only if it is worth one.
 
-        Chunks named as fresh were staged by this very run, a moment ago: their files are not read again to compare
-        them with their seals. Raises LandError, StagedUnfit and CatalogError. A repeat lands what has come since.
+        Chunks named as `fresh` were staged by this run: their files are not compared with their seals again.
+        Raises LandError, StagedUnfit and CatalogError. A repeat lands what has come since.
         """
         done: list[TableLanding] = []
-        while landing := self._context.with_retries("look for a landing", lambda: self._next(is_last=is_last)):
+        while found := self._context.with_retries("look for a landing", lambda: self._next(is_last=is_last)):
+            landing, state = found
+            states = chain((state,), iter(self._state, None))  # a retry looks at what the failed try has recorded
             started = monotonic()
             self.hooks.before(landing)
             try:
-                landed = self._context.with_retries(f"landing of {self._name}", lambda: self._try(landing, fresh))
+                landed = self._context.with_retries(
+                    f"landing of {self._name}", partial(self._try, landing, states, fresh)
+                )
             except LandingLost:
-                continue  # it was taken over, so it is in other hands
+                continue  # another worker has taken it over
             if isinstance(landed, HookError):
                 raise landed
             if landed is not None:
@@ -113,38 +119,41 @@ class TableLander:
 
     def settle(self) -> None:
         """Record what a worker that was cut off after its last landing left unrecorded. A repeat changes nothing."""
-        finished = [one for one in self._catalog.landings(self._key) if one.status is LandingStatus.LANDED]
-        if not finished or finished[-1].version is None:
+        state = self._state()
+        if not state.landings:
             return
-        last = finished[-1]
-        if all(snapshot.landing != last.number for snapshot in self._catalog.snapshots(self._key)):
+        last = state.landings[-1]
+        if self._catalog.snapshot(self._key, landing=last.number) is None:
             states = self._states(last.chunks)
-            # Of a landing that was restored from the table's log no more is known than that it happened.
+            # A landing that was restored from the table's log may have no chunks in the catalog.
             if len(states) == len(last.chunks):
                 self._snapshot(last, self._staged_of(last, states, frozenset(last.chunks)))
-        if last.chunks:  # a number that is spent and brought nothing tells nothing of the cursor
-            self._advance(last)
+        if last.chunks:  # a landing without chunks, as of a handover, moves no cursor
+            self._advance(last, state.cursor)
 
     def count_stuck(self) -> int:
-        """How many chunks are staged and cannot land, because others of their round are missing."""
-        staged = self._catalog.staged(self._key)
-        is_reserved = any(one.status is LandingStatus.RESERVED for one in self._catalog.landings(self._key))
-        return 0 if is_reserved or self._batch(is_last=True) else len(staged)
+        """Count the chunks that are staged and cannot land, because others of their round are missing."""
+        state = self._state()
+        return 0 if state.reserved or self._batch(state, is_last=True) else len(state.staged)
 
-    def _next(self, *, is_last: bool) -> Landing | None:
-        """The landing to carry out now: one that was left open, else a new one, else none."""
+    def _state(self) -> LedgerState:
+        return self._catalog.table_state(self._key)
+
+    def _next(self, *, is_last: bool) -> tuple[Landing, LedgerState] | None:
+        """Reserve the landing to carry out now, or take over the one that was left open; None if there is neither.
+
+        Returns with it what the catalog knows of the table.
+        """
         while True:
-            with self._catalog.one_look():
-                reserved = [one for one in self._catalog.landings(self._key) if one.status is LandingStatus.RESERVED]
-                batch = () if reserved else self._batch(is_last=is_last)
-                if not reserved and not batch:
-                    return None
-                chunks = [state.chunk.key for state in batch]
-                cursor = self._cursor_with(chunks)
+            state = self._state()
+            batch = () if state.reserved else self._batch(state, is_last=is_last)
+            if not state.reserved and not batch:
+                return None
+            chunks = [one.chunk.key for one in batch]
             try:
-                landing = self._reserve(chunks, reserved[0].holder if reserved else "", cursor)
+                landing = self._reserve(chunks, state, self._cursor_with(state, chunks))
             except (LandingHeld, LandingLost):
-                # Another worker is landing this table: what it does not land is looked at again after.
+                # Another worker is landing this table: look again after it for what it has left.
                 if self._context.stop.wait(_POLL_SECONDS, self._context.services.clock):
                     return None
                 continue
@@ -152,15 +161,17 @@ class TableLander:
             self._context.journal.record(
                 events.LandingReserved(table=self._key.table, number=landing.number, chunks=len(landing.chunks))
             )
-            return landing
+            # Another worker's landing may have come in between.
+            is_expected = landing.number == (state.number if state.reserved else state.number + 1)
+            return landing, state if is_expected else self._state()
 
-    def _batch(self, *, is_last: bool) -> tuple[ChunkState, ...]:
-        staged = self._catalog.staged(self._key)
+    def _batch(self, state: LedgerState, *, is_last: bool) -> tuple[ChunkState, ...]:
+        staged = state.staged
         size = sum(state.seal.bytes for state in staged if state.seal)
         if not staged or (not is_last and size < self._context.services.worth_bytes):
             return ()
         return next_batch(
-            self._history(),
+            history_of(self._catalog, state),
             staged,
             replaces_table=self._terms.replaces_table,
             tells_versions=self._terms.tells_versions,
@@ -168,11 +179,9 @@ class TableLander:
             in_order=self._in_order,
         )
 
-    def _history(self) -> History:
-        return history_of(self._catalog, self._key)
-
-    def _reserve(self, chunks: Sequence[ChunkKey], holder: str, cursor: str) -> Landing:
+    def _reserve(self, chunks: Sequence[ChunkKey], state: LedgerState, cursor: str) -> Landing:
         services = self._context.services
+        holder = state.reserved.holder if state.reserved else ""
         is_ours = holder.partition("#")[0] == str(services.node)  # left behind by an earlier try of this process
         return self._catalog.reserve_landing(
             self._key,
@@ -183,36 +192,38 @@ class TableLander:
             dead_holder=holder if is_ours or services.node.knows_dead(holder) else "",
         )
 
-    def _cursor_with(self, chunks: Sequence[ChunkKey]) -> str:
-        """Where the cursor stands once these have landed, too."""
-        current = self._catalog.cursor(self._key)
-        landed = landed_chunks(self._catalog, self._key) | frozenset(chunks)
-        return cursor_after(self._terms.kind, self._catalog.chunks(self._key), landed, current.value if current else "")
+    def _cursor_with(self, state: LedgerState, chunks: Sequence[ChunkKey]) -> str:
+        """Return the cursor to store once these chunks have landed, too."""
+        current, history = state.cursor.value if state.cursor else "", History.recent(state)
+        if self._terms.kind in TOKEN_KINDS:
+            history = history.with_round(self._catalog.chunks_of_round(self._key, history.last_round))
+        return cursor_after(self._terms.kind, history.after_landing(chunks), current)
 
-    def _try(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed | HookError | None:
-        """Carry the landing out; None where its chunks, or all files, have to be read again first."""
+    def _try(
+        self, landing: Landing, states: Iterator[LedgerState], fresh: frozenset[ChunkKey]
+    ) -> Landed | HookError | None:
+        """Carry the landing out. Returns None if its chunks, or all files, have to be read again first."""
         try:
-            return self._carry_out(landing, fresh)
+            return self._carry_out(landing, next(states), fresh)
         except HookError as refused:
-            return refused  # it was called as often as it may be, so the landing is not tried again for it
+            return refused  # the hook has had all its attempts, so do not try the landing again
         except (StagedUnfit, StagedFileUnfit) as unfit:
             self._read_again(landing, unfit)
             return None
         except NullKeys as nulls:
-            # Staged before such rows were to be set aside, which is done while they are read.
+            # Staged before the manifest asked to quarantine such rows, which happens while they are read.
             if not self._terms.load.quarantines_null_keys:
                 raise
             self._release(landing, landing.chunks, nulls.message())
             return None
 
-    def _carry_out(self, landing: Landing, fresh: frozenset[ChunkKey]) -> Landed | None:
-        with self._catalog.one_look():
-            states = self._states(landing.chunks)
-            staged = self._staged_of(landing, states, fresh)
-            request = self._request(landing, [states[key] for key in landing.chunks], staged)
+    def _carry_out(self, landing: Landing, state: LedgerState, fresh: frozenset[ChunkKey]) -> Landed | None:
+        states = self._states(landing.chunks, state)
+        staged = self._staged_of(landing, states, fresh)
+        request = self._request(landing, state, [states[key] for key in landing.chunks], staged)
         if self._has_hole(request, states.values()):
-            return self._leave_as_it_is(landing, request, staged)
-        check_landing(request, self._context.spark)  # what stops the landing stops what comes before it, too
+            return self._leave_as_it_is(landing, request, state, staged)
+        check_landing(request, self._context.spark)  # before quarantined rows are written
         aside = land_quarantine(request, self._context.spark, target=self._place.quarantine)
         if aside is not None:
             make_durable(quarantine_of(self._place.target, self._place.quarantine), aside.version)
@@ -220,18 +231,20 @@ class TableLander:
         if ended is not None:
             make_durable(tombstones_of(self._place.target), ended.version, since=ended.since)
         landed = land(request, self._context.spark, trial=partial(self.hooks.on_build, landing))
-        # Also what a landing commits before its rows: properties, wider columns.
+        # Including what a landing commits before its rows: properties, wider columns.
         make_durable(self._place.target, landed.version + landed.trailing, since=request.since)
-        # Before the landing is finished: a replay finds it noted, and nobody looks for it later.
-        self._note_schema(landed, staged, is_exchange=request.replaces_table)
-        self._record(landing, landed, staged)
+        # Before the landing is finished: a replay would find it recorded, and nothing else looks for it later.
+        self._note_schema(landed, staged, state.schema, is_exchange=request.replaces_table)
+        self._record(landing, landed, state.cursor, staged)
         return landed
 
     def _has_hole(self, request: LandRequest, states: Iterable[ChunkState]) -> bool:
-        """Whether the table would be exchanged for rows that lack a file, though another version of it is there."""
+        """Return whether a file is missing from the rows to exchange the table for: the source has replaced it."""
         return request.replaces_table and any(state.seal is not None and state.seal.is_replaced for state in states)
 
-    def _leave_as_it_is(self, landing: Landing, request: LandRequest, staged: tuple[StagedChunk, ...]) -> Landed | None:
+    def _leave_as_it_is(
+        self, landing: Landing, request: LandRequest, state: LedgerState, staged: tuple[StagedChunk, ...]
+    ) -> Landed | None:
         """End the landing without a row, because the next round reads all files again (G9); None without a table."""
         tally = request.tally
         left_out = replace(tally, staged=0, quarantined=0, filtered=tally.filtered + tally.staged + tally.quarantined)
@@ -239,17 +252,19 @@ class TableLander:
             self._catalog.finish_landing(landing, version=None)
             self._tell(landing, Outcome.UNCHANGED, left_out, version=None)
             return None
-        decided = last_schema_decision(self._catalog, self._key)
+        decided = SchemaDecision.of(state.schema)
         columns = decided.columns if decided else Struct(())
         landed = Landed(Outcome.UNCHANGED, request.carried.version, left_out, columns)
-        self._record(landing, landed, staged)
+        self._record(landing, landed, state.cursor, staged)
         return landed
 
-    def _request(self, landing: Landing, states: Sequence[ChunkState], staged: tuple[StagedChunk, ...]) -> LandRequest:
-        terms, history = self._terms, self._history()
+    def _request(
+        self, landing: Landing, state: LedgerState, states: Sequence[ChunkState], staged: tuple[StagedChunk, ...]
+    ) -> LandRequest:
+        terms, history = self._terms, history_of(self._catalog, state)
         is_exchange = exchanges(history, states, replaces_table=terms.replaces_table)
-        last = expected_landing(self._catalog.landings(self._key))
-        decided = last_schema_decision(self._catalog, self._key)
+        last = expected_landing(state.landings)
+        decided = SchemaDecision.of(state.schema)
         return LandRequest(
             project=self._context.services.project,
             landing=landing,
@@ -266,7 +281,7 @@ class TableLander:
             mirror=terms.mirror(self._place, staged),
             layout=terms.layout,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
-            repeats_last=is_exchange and last is not None and self._repeats(last, staged),
+            repeats_last=is_exchange and last is not None and self._repeats(state.landings[0], staged),
             accepted=terms.accepted(decided),
             shapes=decided.shapes if decided else (),
             is_strict=terms.spec.schema_policy is SchemaPolicy.STRICT,
@@ -274,9 +289,9 @@ class TableLander:
         )
 
     def _read_again(self, landing: Landing, unfit: StagedUnfit | StagedFileUnfit) -> None:
-        """Chunks whose staged files are lost or damaged go back to be read, if nothing of the landing was written.
+        """Send chunks whose staged files are lost or damaged back to be read, if nothing of the landing was written.
 
-        Raises the error where that cannot be known from here.
+        Raises the error if it is not known whether anything was written.
         """
         services = self._context.services
         number = last_number(services.project, landing, self._place.target, self._context.spark)
@@ -288,7 +303,7 @@ class TableLander:
         self._release(landing, damaged, unfit.message())
 
     def _release(self, landing: Landing, chunks: Sequence[ChunkKey], reason: str) -> None:
-        """Of a landing that wrote nothing, these chunks go back to be read."""
+        """Abandon a landing that wrote nothing, and send these of its chunks back to be read."""
         states = self._states(chunks)
         self._catalog.abandon_landing(landing, reason)
         self._catalog.rewind(self._key, Window(), reason, statuses=[ChunkStatus.DONE], only=chunks)
@@ -303,9 +318,8 @@ class TableLander:
             return True
         return False
 
-    def _repeats(self, last: ExpectedLanding, staged: tuple[StagedChunk, ...]) -> bool:
-        """Whether the chunks hold the very rows that the last landing brought, as far as that can be told."""
-        before = next(one for one in self._catalog.landings(self._key) if one.number == last.number)
+    def _repeats(self, before: Landing, staged: tuple[StagedChunk, ...]) -> bool:
+        """Whether the chunks hold exactly the rows that a landing before has brought, as far as that is known."""
         try:
             landed = [self._manifest(state) for state in self._states(before.chunks).values()]
         except (StagedUnfit, LandingLost):
@@ -313,15 +327,18 @@ class TableLander:
         content = _content(landed)
         return content is not None and len(landed) == len(before.chunks) and content == _content(staged)
 
-    def _states(self, chunks: Sequence[ChunkKey]) -> dict[ChunkKey, ChunkState]:
-        wanted = set(chunks)
-        found = self._catalog.chunks(self._key, [ChunkStatus.DONE, ChunkStatus.SUPERSEDED])
-        return {state.chunk.key: state for state in found if state.chunk.key in wanted}
+    def _states(self, chunks: Sequence[ChunkKey], state: LedgerState | None = None) -> dict[ChunkKey, ChunkState]:
+        """Return the staged ones of these chunks by key, from the state if it has them all."""
+        known = {one.chunk.key: one for one in state.open} if state else {}
+        found = [known[key] for key in chunks if key in known]
+        if len(found) < len(chunks):
+            found = list(self._catalog.find_chunks(chunks))
+        return {one.chunk.key: one for one in found if one.status in (ChunkStatus.DONE, ChunkStatus.SUPERSEDED)}
 
     def _staged_of(
         self, landing: Landing, states: Mapping[ChunkKey, ChunkState], fresh: frozenset[ChunkKey]
     ) -> tuple[StagedChunk, ...]:
-        """The chunks of the landing as they were sealed. Raises StagedUnfit where one is not what it was."""
+        """Return the chunks of the landing as they were sealed. Raises StagedUnfit if one has changed since."""
         missing = [key for key in landing.chunks if key not in states]
         if missing:
             raise LandingLost(pipeline=self._key.pipeline, table=self._key.table, number=landing.number)
@@ -339,8 +356,8 @@ class TableLander:
             raise StagedUnfit(folder=staged.folder, path=f"{staged.folder}/", problem="wrong content")
         return staged
 
-    def _record(self, landing: Landing, landed: Landed, staged: tuple[StagedChunk, ...]) -> None:
-        """Landing, snapshot, lineage; the cursor last (G5)."""
+    def _record(self, landing: Landing, landed: Landed, cursor: Cursor | None, staged: tuple[StagedChunk, ...]) -> None:
+        """Record landing, snapshot and lineage, and the cursor last (G5). `cursor` is the current one."""
         finished = self._catalog.finish_landing(landing, version=landed.version)
         passing(Boundary.LANDING_FINISHED)
         self._snapshot(finished, staged)
@@ -348,7 +365,7 @@ class TableLander:
         record = f"{self._name}@{landed.version}"
         self._catalog.append_lineage([LineageEdge(self._context.run, record, run, "landed") for run in runs])
         passing(Boundary.SNAPSHOT_RECORDED)
-        self._advance(finished)
+        self._advance(finished, cursor)
         passing(Boundary.CURSOR_MOVED)
 
     def _snapshot(self, landing: Landing, staged: tuple[StagedChunk, ...]) -> None:
@@ -365,9 +382,10 @@ class TableLander:
             )
         )
 
-    def _note_schema(self, landed: Landed, staged: tuple[StagedChunk, ...], *, is_exchange: bool) -> None:
-        history = self._catalog.schemas(self._key)
-        last = SchemaDecision.from_text(history[-1].schema_json) if history else None
+    def _note_schema(
+        self, landed: Landed, staged: tuple[StagedChunk, ...], latest: SchemaVersion | None, *, is_exchange: bool
+    ) -> None:
+        last = SchemaDecision.of(latest)
         moved = outdated(last.columns.names, self._terms.table.renamed) if last else {}
         decision = SchemaDecision(
             columns=landed.schema,
@@ -387,12 +405,12 @@ class TableLander:
         if last is not None and last.is_like(decision):
             return
         try:
-            self._catalog.append_schema(self._key, decision.to_text(), after=len(history))
+            self._catalog.append_schema(self._key, decision.to_text(), after=latest.version if latest else 0)
         except SchemaMoved:
-            self._note_schema(landed, staged, is_exchange=is_exchange)
+            moved_on = self._catalog.latest_schema(self._key)
+            self._note_schema(landed, staged, moved_on, is_exchange=is_exchange)
 
-    def _advance(self, landing: Landing) -> None:
-        current = self._catalog.cursor(self._key)
+    def _advance(self, landing: Landing, current: Cursor | None) -> None:
         before = current.value if current else ""
         if landing.cursor == before or (current and current.landing >= landing.number):
             return
@@ -431,7 +449,7 @@ class TableLander:
 
 
 def _why(last: SchemaDecision | None, moved: Mapping[str, str]) -> str:
-    """What a landing says of another schema than the last one."""
+    """Return the reason to record for a schema other than the last one."""
     if last is None or not last.has_landed:
         return "first landing"
     return "renamed" if moved else "the source has changed"

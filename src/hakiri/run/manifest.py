@@ -1,4 +1,4 @@
-"""Manifests are read, shown and changed through these verbs, whichever door asks."""
+"""Read, show and change manifests, for the command line and the Python API."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Workplace:
     functions: Functions = field(default_factory=dict)
 
     def root(self) -> Path:
-        """The project's folder. Raises ProjectNotFound."""
+        """Return the project's folder. Raises ProjectNotFound."""
         if self.project is None:
             return find_project(self.cwd)
         folder = (self.cwd / self.project).absolute()
@@ -62,7 +62,7 @@ class Workplace:
         return True
 
     def read(self) -> Project:
-        """The whole project, checked. Raises InvalidProject with everything that is wrong."""
+        """Return the whole project, checked. Raises InvalidProject with everything that is wrong."""
         return read_project(self.root(), connectors=self.connectors, shown_from=self.cwd, functions=self.functions)
 
     def editor(self) -> Editor:
@@ -85,12 +85,12 @@ class Summary:
 
 
 def summarize(project: Project) -> list[Summary]:
-    """One line for each pipeline."""
+    """Return one line for each pipeline."""
     return [_summary(definition) for definition in project.pipelines.values()]
 
 
 def find_pipeline(project: Project, name: str) -> Definition:
-    """The pipeline with this id. Raises PipelineNotFound."""
+    """Return the pipeline with this id. Raises PipelineNotFound."""
     if name not in project.pipelines:
         known = tuple(project.pipelines)
         raise PipelineNotFound(pipeline=name, known=known, guess=guess(name, known))
@@ -98,7 +98,7 @@ def find_pipeline(project: Project, name: str) -> Definition:
 
 
 def choose_pipelines(project: Project, names: Sequence[str]) -> list[PipelineSpec]:
-    """The pipelines with these ids, each once and in this order; all of them where none is named.
+    """Return the pipelines with these ids, each once and in this order; all of them if none is named.
 
     Raises PipelineNotFound.
     """
@@ -119,7 +119,7 @@ def relocate(project: Project, *, path: str = "", tables: str = "", state: str =
 
 
 def spell_out(definition: Definition) -> dict[str, Any]:
-    """The pipeline with every default that is in force. References stay references."""
+    """Return the pipeline with every default filled in. References stay references."""
     dumped: dict[str, Any] = definition.spec.model_dump(mode="json")
     for table in dumped["tables"]:
         if not table["columns"]:
@@ -128,14 +128,14 @@ def spell_out(definition: Definition) -> dict[str, Any]:
 
 
 def as_toml(definition: Definition) -> str:
-    """The pipeline as it is written, in TOML."""
+    """Return the pipeline as TOML, as it is written."""
     from hakiri.spec.edits.toml_text import render_table
 
     return render_table(definition.written.data)
 
 
 def parse_pipeline(text: str, *, shown: str) -> dict[str, Any]:
-    """A pipeline in JSON as data. Raises UnreadableManifest with the line at fault."""
+    """Parse a pipeline in JSON. Raises UnreadableManifest with the line at fault."""
     document = parse_document(text.encode(), path=Path("pipeline.json"), shown=shown)
     return {key: value for key, value in document.data.items() if key != "$schema"}
 
@@ -189,7 +189,7 @@ def _summary(definition: Definition) -> Summary:
 
 
 def _mode(load: LoadSpec, key: tuple[str, ...]) -> str:
-    """The load mode as far as the manifest tells it; a source may declare a key of its own."""
+    """Return the load mode as far as the manifest decides it: a source may declare a key of its own."""
     return load.for_key(key).mode.value if load.mode or load.own_key or key else "by key"
 
 

@@ -1,4 +1,4 @@
-"""A worker's name tells which process it is, so that a neighbour on the same machine knows at once that it is dead."""
+"""Name a worker by its process, so that others on the same machine can see at once that it has ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME = re.compile(r"(?P<host>.+)-(?P<machine>[0-9a-f]{8})-(?P<pid>\d+)-(?P<star
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One process: where it runs, its number there, and when it started, in the kernel's ticks."""
+    """One process: its machine, its number there, and when it started, in the kernel's ticks."""
 
     host: str
     machine: str
@@ -26,7 +26,7 @@ class Node:
 
     @classmethod
     def here(cls) -> Self:
-        """This process."""
+        """Return this process."""
         host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname())[:32].strip("-") or "node"
         return cls(host, _machine(host), os.getpid(), _started(os.getpid()) or 0)
 
@@ -34,9 +34,9 @@ class Node:
         return f"{self.host}-{self.machine}-{self.pid}-{self.started}"
 
     def knows_dead(self, holder: str) -> bool:
-        """Whether the holder of a lease is certainly no more: a process of this machine that has ended.
+        """Return whether the holder of a lease is certainly dead: a process of this machine that has ended.
 
-        False for whatever cannot be told from here; such a lease runs out by itself.
+        False for whatever is not known here; such a lease expires by itself.
         """
         found = _NAME.fullmatch(holder.partition("#")[0])
         if not found or found["machine"] != self.machine or found["started"] == "0":
@@ -49,13 +49,13 @@ def _machine(host: str) -> str:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text()
         namespace = str((_PROC / "self/ns/pid").readlink())
     except OSError:
-        # Without a kernel that tells, no two processes are known to share a machine.
+        # Without these files of the kernel, no two processes are known to share a machine.
         boot, namespace = os.urandom(8).hex(), ""
     return sha256(f"{host}/{boot}/{namespace}".encode()).hexdigest()[:8]
 
 
 def _started(pid: int) -> int | None:
-    """When the process started; None when there is none, or nothing is left of it but its exit code."""
+    """Return when the process started; None if there is none, or only its exit code is left."""
     try:
         told = (_PROC / str(pid) / "stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Each table has one pipeline that lands in it; another id is refused until it adopts the table (docs/adr/0110)."""
+"""Allow one pipeline to land in each table; another id is refused until it adopts the table (docs/adr/0110)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hakiri.catalog.port import Catalog
 from hakiri.land.delta.last_landing import last_landing
 from hakiri.land.stamp import app_id
 from hakiri.model.chunk import TableKey
-from hakiri.model.ledger import LandingStatus
 from hakiri.run.errors import TableOwned
 from hakiri.run.services import TablePlace
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
@@ -26,17 +25,17 @@ def require_owner(
     place: Callable[[PipelineSpec, TableSpec], TablePlace],
     spark: Callable[[], SparkSession] | None = None,
 ) -> None:
-    """Return if no other pipeline lands in the pipeline's tables. Raises TableOwned.
+    """Check that no other pipeline lands in the pipeline's tables. Raises TableOwned.
 
-    The catalog is asked first, and the table's own log where the catalog knows no landing of this pipeline. Without a
-    session a table that only Spark can read is taken on trust; a run has one.
+    Looks in the catalog first, and in the table's log if the catalog has no landing of this pipeline. Without a
+    session, tables that only Spark can read are not checked; a run has one.
     """
     for table in spec.tables:
         key, name = TableKey(spec.id, table.name), spec.landed_name(table)
         owner = catalog.owner(key) if catalog is not None else None
         if owner is not None and owner != spec.id:
             raise TableOwned(pipeline=spec.id, table=name, owner=owner)
-        if catalog is not None and any(one.status is LandingStatus.LANDED for one in catalog.landings(key)):
+        if catalog is not None and catalog.last_landings(key):
             continue
         last = last_landing(place(spec, table).target, spark)
         if last is not None and last.stamp.app_id != app_id(project, key):

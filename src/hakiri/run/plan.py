@@ -1,4 +1,4 @@
-"""A plan is shown without a JVM and without changing anything: the source is asked, the catalog is read."""
+"""Plan pipelines without a JVM and without changing anything."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def plan_pipelines(
     changes: tuple[ViewChange, ...] = (),
     logs: Path | None = None,
 ) -> Planned:
-    """What there is to do for these pipelines. One that cannot be planned keeps none of the others from it.
+    """Plan these pipelines. An error of one is kept in the result and does not stop the others.
 
     `catalog` is None where there is none yet. `watermark` asks how far a table has come, where that takes more than
     reading it here. `views` are what the `changes` of views rest on. The same facts give the same plan (G1).
@@ -92,7 +92,7 @@ def plan_pipelines(
 
 
 def show_lines(planned: Planned) -> list[str]:
-    """The plan as lines for a person; none where nothing could be planned."""
+    """Return the plan as lines for a person; none if nothing could be planned."""
     has_plan = planned.facts or planned.plan.views or not planned.errors
     return explain(planned.plan) if has_plan else []
 
@@ -103,7 +103,7 @@ def show_reading(chunk: Chunk) -> str:
 
 
 def show_document(planned: Planned) -> dict[str, Any]:
-    """The plan for a program (docs/plan.md)."""
+    """Return the plan as JSON data (docs/plan.md)."""
     return to_document(planned.plan)
 
 
@@ -116,7 +116,7 @@ def write_sealed(planned: Planned, path: Path) -> None:
 
 
 def read_sealed(path: Path) -> Fingerprint:
-    """What a sealed plan rests on. Raises PlanUnreadable."""
+    """Read the fingerprint of a sealed plan's facts. Raises PlanUnreadable."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as cause:

@@ -1,4 +1,4 @@
-"""Every table a project lands, those it keeps beside one, and every view can be asked by its name."""
+"""Query a project's tables, their helper tables and its views by name."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def query(
 def table_targets(
     pipelines: Iterable[PipelineSpec], place: Callable[[PipelineSpec, TableSpec], TablePlace]
 ) -> dict[str, Target]:
-    """Where each table is, by its landed name; those that have not landed yet too."""
+    """Return where each table is, by its landed name; also those that have not landed yet."""
     found: dict[str, Target] = {}
     for spec in pipelines:
         for table in spec.tables:

@@ -1,4 +1,4 @@
-"""A catalog that was lost is written again from the tables' own logs, so that no row is lost or repeated by it.
+"""Rebuild a lost catalog from the tables' logs, so that no row is lost or repeated.
 
 What is restored, in which order, and what the next run makes of it is docs/adr/0040.
 """
@@ -66,7 +66,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What was written for one table, or would be."""
+    """What was restored for one table, or would be."""
 
     table: TableKey
     landings: tuple[int, ...] = ()
@@ -84,7 +84,7 @@ class Restored:
 
     @property
     def caution(self) -> str | None:
-        """What may happen to rows that are read again, and what to do; None where all is known."""
+        """What may happen to rows that are read again, and what to do; None if everything is known."""
         if self.is_whole and not self.unknown:
             return None
         lost = "the table's log does not reach back to its beginning"
@@ -94,7 +94,7 @@ class Restored:
 
 
 def rebuild(services: Services, pipelines: Iterable[PipelineSpec], *, is_rehearsal: bool = False) -> list[Restored]:
-    """Write down what the tables' logs tell and the catalog does not know. A repeat changes nothing.
+    """Record what the tables' logs have and the catalog does not. A repeat changes nothing.
 
     A table of which the two tell different stories is left as it is, and its error says why; so is one whose past
     reads cannot be told. A rehearsal writes nothing. Raises CatalogError.
@@ -115,7 +115,7 @@ def _rebuild_pipeline(services: Services, spec: PipelineSpec, is_rehearsal: bool
 
 
 def _compare(services: Services, spec: PipelineSpec, table: TableSpec) -> tuple[Story, Restored]:
-    """The story to write, empty where nothing may be written, and what is to be said of it."""
+    """Return the story to write, empty if nothing may be written, and what to report of it."""
     key = TableKey(spec.id, table.name)
     known = {one.number: one for one in services.catalog.landings(key)}
     try:
@@ -140,7 +140,7 @@ def _compare(services: Services, spec: PipelineSpec, table: TableSpec) -> tuple[
 
 
 def write_story(catalog: Catalog, story: Story) -> None:
-    """Snapshots and landings, chunks, schema, and the cursor last (G5). What is cut short, the next rebuild ends."""
+    """Write snapshots and landings, chunks, schema, the cursor last (G5). The next rebuild finishes what is cut off."""
     known = {one.number for one in catalog.landings(story.table)}
     for landing in story.landings:
         if landing.number not in known:
@@ -157,13 +157,13 @@ def write_story(catalog: Catalog, story: Story) -> None:
 
 
 def _snapshot(story: Story, landing: Landing) -> Snapshot:
-    """It names no sidecar: which attempt of a chunk won is told by the catalog alone."""
+    """Make a snapshot without sidecars: only the lost catalog knew which attempt of a chunk won."""
     runs = story.runs.get(landing.number, ())
     return Snapshot(story.table, landing.number, landing.version or 0, runs, sidecars=())
 
 
 def set_phase(catalog: Catalog, spec: PipelineSpec, stories: Sequence[Story]) -> None:
-    """A pipeline that nobody has moved yet stands where its tables do."""
+    """Move a pipeline that is still in its first phase to the phase of its tables."""
     phase = next((one.phase for one in catalog.pipelines() if one.pipeline == spec.id), None)
     if phase is not Phase.PLANNING or not any(story.landings for story in stories):
         return
@@ -177,7 +177,7 @@ def set_phase(catalog: Catalog, spec: PipelineSpec, stories: Sequence[Story]) ->
 
 
 def read_story(services: Services, spec: PipelineSpec, table: TableSpec) -> Story:
-    """What the table's log tells. Raises CatalogDisagrees where it does not tell enough; what reading it raises."""
+    """Return what the table's log tells. Raises CatalogDisagrees if that is not enough, and what reading it raises."""
     key, where = TableKey(spec.id, table.name), services.place(spec, table)
     commits = read_commits(where.target, services.spark)
     name = app_id(services.project, key)
@@ -208,18 +208,18 @@ def read_story(services: Services, spec: PipelineSpec, table: TableSpec) -> Stor
 
 
 def as_of(key: TableKey, landing: Landing) -> Landing:
-    """The landing as one of this pipeline, also where the table was taken over from another since."""
+    """Return the landing under this pipeline's id, also if the table was taken over from another one."""
     chunks = tuple(replace(chunk, pipeline=key.pipeline) for chunk in landing.chunks)
     return replace(landing, table=key, chunks=chunks)
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What the manifests of landed chunks tell of how a table's rows were read."""
+    """How a table's rows were read, from the manifests of its landed chunks."""
 
     staged: tuple[StagedChunk, ...]
     is_known: bool
-    """Whether they tell it of every landed chunk."""
+    """Whether every landed chunk has one."""
 
     def shapes(self, columns: Struct) -> tuple[Shape, ...]:
         """The columns that rows were read with; those of the table for rows that are older than any manifest."""

@@ -1,4 +1,4 @@
-"""What has landed of a window is read again under new generations of its chunks, and no row is there twice for it."""
+"""Read a window again under new generations of its chunks, without repeating rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hakiri.model.errors import WindowMismatch
 from hakiri.model.timestamps import to_text
 from hakiri.plan.reread import chunks_to_reread
 from hakiri.run.errors import RewindUnfit
-from hakiri.run.facts import history_of
+from hakiri.run.facts import complete_history
 from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 _WHOLE_NUMBER = re.compile("-?[0-9]{1,100}")  # far more digits than a cursor has, and no more than Python reads
@@ -27,7 +27,7 @@ class Rewound:
 
 
 def parse_window(low: str, high: str) -> Window:
-    """Cursor values from one up to another, not including it; empty text is no edge. Raises RewindUnfit."""
+    """Parse a window of cursor values, without its upper end; empty text is no bound. Raises RewindUnfit."""
     window = Window(_bound(low), _bound(high))
     try:
         is_empty = window.lower is not None and not window.overlaps(window)
@@ -41,7 +41,7 @@ def parse_window(low: str, high: str) -> Window:
 def rewind(
     catalog: Catalog | None, spec: PipelineSpec, window: Window, *, table: str | None = None, reason: str, by: str
 ) -> list[Rewound]:
-    """Let the next run read the window again, by the chunks that read it; the reason is kept with each of them.
+    """Let the next run read the window again, by the chunks that read it. The reason is recorded with each of them.
 
     A repeat finds them waiting, and changes nothing; without a catalog nothing has been read yet. Raises RewindUnfit
     and WindowMismatch, before anything is written.
@@ -57,7 +57,7 @@ def rewind(
         return []
     keys = [TableKey(spec.id, one.name) for one in tables]
     # All tables first: the window may have no order with the cursor of the last one.
-    chosen = [(key, chunks_to_reread(history_of(catalog, key), window)) for key in keys]
+    chosen = [(key, chunks_to_reread(complete_history(catalog, key), window)) for key in keys]
     why = f"{reason.strip()} ({by})"
     return [Rewound(key, catalog.rewind(key, window, why, only=chunks)) for key, chunks in chosen]
 

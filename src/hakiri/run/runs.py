@@ -1,4 +1,4 @@
-"""Past runs are found by their pipeline, and each by its id or the beginning of it."""
+"""Find past runs by their pipeline, by id, or by the beginning of an id."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class PastRun:
 
 
 def latest_runs(catalog: Catalog | None, pipeline: str, *, limit: int, now: datetime) -> list[PastRun]:
-    """The pipeline's latest runs, newest first. `catalog` is None where there is none yet."""
+    """Return the pipeline's latest runs, newest first. `catalog` is None if there is none yet."""
     if catalog is None:
         return []
     return [_past(run, now) for run in catalog.runs(pipeline, limit=limit)]
 
 
 def find_journal(folder: Path, run: str) -> Path:
-    """The journal of the run with this id, or with the one id that begins like this.
+    """Return the journal of the run with this id, or with the only id that begins like this.
 
     Raises RunNotFound or RunAmbiguous.
     """
@@ -62,13 +62,13 @@ def find_journal(folder: Path, run: str) -> Path:
 
 
 def known_runs(folder: Path) -> tuple[str, ...]:
-    """The runs that have a journal in this folder, by id."""
+    """Return the runs that have a journal in this folder, by id."""
     names = (path.name.removesuffix(_ENDING) for path in folder.glob(f"*{_ENDING}"))
     return tuple(sorted(names))
 
 
 def raw_lines(path: Path) -> list[str]:
-    """The journal's lines as they were written; one that a crash cut off is left out."""
+    """Return the journal's lines as they were written, without a last one that a crash cut off."""
     text = path.read_text(encoding="utf-8", errors="replace")
     return text[: text.rfind("\n") + 1].split("\n")[:-1]
 

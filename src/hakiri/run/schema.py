@@ -1,4 +1,4 @@
-"""How a table's schema came to be, how its source differs from it now, and what a person lets come all the same."""
+"""Show a table's schema history, compare it with its source, and accept differences."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """How one table and what would come to it differ."""
+    """The differences between one table and what would land in it."""
 
     table: TableKey
     version: int
@@ -133,7 +133,7 @@ class Differing:
 
 
 def schema_log(catalog: Catalog | None, spec: PipelineSpec) -> list[Logged]:
-    """Every decision on the pipeline's tables, the oldest first."""
+    """Return every schema decision on the pipeline's tables, the oldest first."""
     return [one for table in spec.tables for one in _logged(catalog, TableKey(spec.id, table.name))]
 
 
@@ -147,7 +147,7 @@ def schema_diff(
     table: str | None = None,
     shows_values: bool = False,
 ) -> list[Differing]:
-    """How the source, and what is staged of it, differ from the tables, or from the one that is named.
+    """Return how the source and its staged chunks differ from the tables, or from the one that is named.
 
     With a few values of what is refused, if asked for. Changes nothing. Raises UnknownTable, SourceError,
     TransformUnfit, TypeUnlandable and CatalogError.
@@ -164,14 +164,14 @@ def schema_diff(
 
 
 def _plain_tables(spec: PipelineSpec, reshapes: Mapping[str, Reshape]) -> set[str]:
-    """The tables whose rows land as they are read."""
+    """Return the tables whose rows land as they are read."""
     return {one.name for one in spec.tables if one.name not in reshapes and feed_load(spec, one) is None}
 
 
 def schema_accept(
     catalog: Catalog | None, differing: Iterable[Differing], *, by: str, reason: str, version: int | None = None
 ) -> list[Differing]:
-    """Let what is refused come from now on; those for which there was something. A repeat finds nothing to accept.
+    """Accept from now on what would be refused, and return the tables with something to accept. A repeat finds nothing.
 
     Raises NotAcceptable before anything is accepted, and SchemaMoved where a history is not at `version` any more.
     """
@@ -295,7 +295,7 @@ def _told_apart_by(spec: PipelineSpec, table: TableFacts) -> frozenset[str]:
 
 
 def _staged(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, place: OpenPlace) -> tuple[Struct, ...]:
-    """The columns of each chunk that waits to be landed, by the names they have now."""
+    """Return the columns of each chunk that waits to land, by the names they have now."""
     if catalog is None:
         return ()
     waiting = _waiting(catalog, TableKey(spec.id, table.spec.name))
@@ -304,7 +304,7 @@ def _staged(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None, plac
 
 
 def _waiting(catalog: Catalog, key: TableKey) -> list[ChunkState]:
-    """What is staged, beginning with what a landing holds that was refused."""
+    """Return the staged chunks, first those of a landing that was refused."""
     reserved = [one for one in catalog.landings(key) if one.status is LandingStatus.RESERVED]
     held = {chunk for landing in reserved for chunk in landing.chunks}
     done = catalog.chunks(key, [ChunkStatus.DONE]) if held else ()

@@ -1,4 +1,4 @@
-"""A table's schema history says what its columns and its key were, who decided it, in which run and why."""
+"""The versions of a table's schema history: columns and key, who decided them, in which run and why."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Self
 from hakiri.catalog.port import Catalog
 from hakiri.land.decide.same_rows import Shape
 from hakiri.model.chunk import TableKey
+from hakiri.model.ledger import SchemaVersion
 from hakiri.model.types import Struct
 from hakiri.model.types.delta import from_delta, to_delta
 from hakiri.plan.facts import ColumnFact
@@ -64,6 +65,11 @@ class SchemaDecision:
             **{name: told[name] for name in _OPTIONAL if name in told},
         )
 
+    @classmethod
+    def of(cls, version: SchemaVersion | None) -> Self | None:
+        """Return the decision of this version; None for None."""
+        return cls.from_text(version.schema_json) if version else None
+
     def to_text(self) -> str:
         told = {"columns": to_delta(self.columns), "key": list(self.key)}
         told |= {name: value for name in _OPTIONAL if (value := getattr(self, name))}
@@ -72,7 +78,7 @@ class SchemaDecision:
         return json.dumps(told, sort_keys=True, ensure_ascii=False)
 
     def is_like(self, other: SchemaDecision) -> bool:
-        """Whether nothing that a landing decides differs; who decided it, in which run and why does not count."""
+        """Return whether a landing would decide the same; who decided it, in which run and why does not count."""
         return self._decided == other._decided
 
     @property
@@ -114,6 +120,5 @@ def _shape(told: Mapping[str, Any]) -> Shape:
 
 
 def last_schema_decision(catalog: Catalog, table: TableKey) -> SchemaDecision | None:
-    """What is in force; None before anything has landed or was accepted."""
-    history = catalog.schemas(table)
-    return SchemaDecision.from_text(history[-1].schema_json) if history else None
+    """Return what is in force; None before anything has landed or was accepted."""
+    return SchemaDecision.of(catalog.latest_schema(table))

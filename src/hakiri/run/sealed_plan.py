@@ -1,4 +1,4 @@
-"""A sealed plan is judged as a whole before anything of it is run: all of it is carried out, or nothing."""
+"""Check a sealed plan as a whole before anything of it runs, so that all of it is carried out or nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hakiri.spec.read import Project
 def require_facts_unchanged(
     services: Services, project: Project, sealed: Fingerprint, *, is_full_refresh: bool
 ) -> None:
-    """Return if every fact that the plan rests on is as it was. Asks sources, tables and catalog; changes nothing.
+    """Check that every fact of the plan is as it was. Asks sources, tables and catalog; changes nothing.
 
     Raises PlanMoved with every part that has moved, PipelineNotFound, and what gathering the facts raises.
     """

@@ -1,4 +1,4 @@
-"""A type that is refused before anything was staged is shown with a few values of its source, to whoever asks."""
+"""Sample values of a column at its source, to show with a type that is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hakiri.model.table import TableSchema
 
 
 def sample_source(connector: Connector, schema: TableSchema, column: str) -> tuple[str, ...]:
-    """A few values of the column, or of a field within one; none where the source does not give any.
+    """Return a few values of the column, or of a field within one; none if the source gives none.
 
     No more is read than the first batch of rows.
     """

@@ -1,4 +1,4 @@
-"""Read back what sealed attempts say of themselves: which columns they read, when, and by which transform."""
+"""Read the manifests of sealed attempts: which columns were read, when, and by which transform."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hakiri.stage.manifest import read_manifest
 
 
 def manifests_of(place: TablePlace, pipeline: str, wanted: Collection[ChunkKey]) -> tuple[StagedChunk, ...]:
-    """Every sealed attempt at these chunks, as one of this pipeline's: it may have been read under another id."""
+    """Return every sealed attempt at these chunks under this pipeline's id: it may have been read under another one."""
     folders = (entry.path.rpartition("/") for entry in place.files.walk(RUNS))
     sealed = (_read(place, folder, pipeline) for folder, _, name in folders if name == MANIFEST)
     return tuple(staged for staged in sealed if staged is not None and staged.chunk in wanted)
@@ -28,7 +28,7 @@ def landed_transforms(place: Callable[[PipelineSpec, TableSpec], TablePlace]) ->
     def ask(spec: PipelineSpec, table: TableSpec, states: Collection[ChunkState]) -> frozenset[str]:
         where = place(spec, table)
         known = [_read(where, state.seal.path, spec.id) for state in states if state.seal]
-        # A catalog that was rebuilt from the tables' logs knows no attempt.
+        # A catalog that was rebuilt from the tables' logs has no attempts.
         lost = frozenset(state.chunk.key for state in states if state.seal is None)
         found = manifests_of(where, spec.id, lost) if lost else ()
         return frozenset(staged.transform if staged else "" for staged in (*known, *found))
@@ -37,7 +37,7 @@ def landed_transforms(place: Callable[[PipelineSpec, TableSpec], TablePlace]) ->
 
 
 def _read(place: TablePlace, folder: str, pipeline: str) -> StagedChunk | None:
-    """The attempt in this folder; None where it was never sealed."""
+    """Return the attempt in this folder; None if it was never sealed."""
     try:
         staged = read_manifest(place.files, folder)
     except StagedUnfit:

@@ -1,4 +1,4 @@
-"""How far each pipeline is and how fast, as the catalog and the journal tell it, without a JVM."""
+"""Report how far each pipeline is and how fast, from the catalog and the journal, without a JVM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hakiri.spec.pipeline import PipelineSpec, TableSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:
-    """How a run under way is getting on; None is not known here."""
+    """The progress of a run under way; None is not known here."""
 
     rows_per_sec: float | None = None
     bytes_per_sec: float | None = None
@@ -43,7 +43,7 @@ class Status:
     rate_budget: Rate | None = None
     speed: Speed = Speed()
     error: HakiriError | None = None
-    """What keeps its next run from going on, as far as that is seen without asking the source."""
+    """What stops its next run, as far as that is known without asking the source."""
 
     def as_json(self) -> dict[str, object]:
         counts, speed = self.progress, self.speed
@@ -79,7 +79,7 @@ def status(
     journals: Path,
     now: datetime,
 ) -> list[Status]:
-    """The status of these pipelines, in this order. One that the catalog has never seen is still being planned.
+    """Return the status of these pipelines, in this order. One that the catalog has never seen is still being planned.
 
     `catalog` is None where there is none yet. `journals` is the folder they are kept in; how fast a run is can be told
     only where its journal can be read.
@@ -124,7 +124,7 @@ def _unseen(spec: PipelineSpec) -> Status:
 
 
 def _events(journals: Path, latest: Run | None) -> tuple[Event, ...]:
-    """The events of a run that is under way, as far as its journal is here."""
+    """Return the events of a run that is under way, as far as its journal is here."""
     if latest is None or latest.status is not RunStatus.RUNNING:
         return ()
     try:

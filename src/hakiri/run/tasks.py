@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.knobs import Knobs
-from hakiri.plan.rounds import History
 from hakiri.run.apply import ApplyResult
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.journal import Listener
@@ -144,5 +143,5 @@ def _task_plan(run: PipelineRun, max_workers: int) -> TaskPlan:
 
 def _is_refreshing(facts: PipelineFacts) -> bool:
     """Whether all that is open belongs to the full refresh that an earlier try of the same request began."""
-    histories = (History.of(table.known, table.landed) for table in facts.tables)
+    histories = (table.history for table in facts.tables)
     return bool(facts.asked_by) and all(one.is_refreshing_for(facts.asked_by) for one in histories if one.open)

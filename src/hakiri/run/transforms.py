@@ -1,4 +1,4 @@
-"""The compiled transforms of a pipeline are read and checked once, before its source is asked for a row."""
+"""Read and check the compiled transforms of a pipeline, once, before rows are read from its source."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from hakiri.extract.transform.reshape import Placed, Reshape
 
 REFERENCE_BYTES = 64 << 20
-"""As large as a landed table may be that a transform joins with: every task carries it."""
+"""The largest landed table that a transform may join with: every task holds it in memory."""
 
 Stream = Callable[[str, int], bytes | None]
-"""A landed table as an Arrow stream, by its landed name; None where it is larger than so many bytes."""
+"""A landed table as an Arrow stream, by its landed name; None if it is larger than so many bytes."""
 
 
 def read_transforms(project: Project, pipeline: str, *, shown_from: Path, stream: Stream) -> Mapping[str, Reshape]:
-    """What happens to the rows of each table that has a transform. A repeat reads files and tables again.
+    """Read the transform of each table that has one. A repeat reads files and tables again.
 
     Raises ManifestError for a plan that may not run, QueryError and ReferenceUnfit for a table it joins with.
     """
@@ -48,7 +48,7 @@ def read_transforms(project: Project, pipeline: str, *, shown_from: Path, stream
 
 
 def check_transforms(project: Project, *, shown_from: Path) -> None:
-    """See that every plan and every component of the project may run; no source and no table is asked.
+    """Check that every plan and every component of the project may run, without reading sources or tables.
 
     Raises InvalidProject with all that may not.
     """
@@ -66,14 +66,14 @@ def check_transforms(project: Project, *, shown_from: Path) -> None:
 
 
 def digest_of(reshape: Reshape | None) -> str:
-    """What is kept of the transform that rows went through."""
+    """Return the digest that is recorded with rows for their transform."""
     return reshape.digest if reshape else NO_TRANSFORM
 
 
 def key_after(
     spec: PipelineSpec, table: TableSpec, key: tuple[str, ...], reshape: Reshape, columns: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """What tells a table's rows apart once its transform is done: its key, if the rows are still those of the source.
+    """Return the key of a table's rows after its transform: the source's, if the rows are still those of the source.
 
     Raises TransformUnfit where rows shall land by a key that does not come out.
     """

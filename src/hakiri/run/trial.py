@@ -1,4 +1,4 @@
-"""A pipeline's transforms are tried on rows of its source, and nothing is written."""
+"""Try a pipeline's transforms on rows of its source, without writing anything."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Trial", "as_answer", "try_transforms"]
 def try_transforms(
     spec: PipelineSpec, connector: Connector, reshapes: Mapping[str, Reshape], *, table: str | None, rows: int
 ) -> dict[str, Trial]:
-    """What becomes of the first rows of each table that has a transform, or of the one that is named.
+    """Transform the first rows of each table that has a transform, or of the one that is named.
 
     Raises UnknownTable, SourceError, TransformUnfit and ExtractError. A repeat reads again.
     """

@@ -1,4 +1,4 @@
-"""Tables and catalog stay small and quick, and nothing goes that a landing or a reader may still ask for.
+"""Compact and clean up tables and catalog, without removing anything that a landing or a reader may need.
 
 What is read in which order, and why, is docs/adr/0100.
 """
@@ -47,11 +47,11 @@ class Tended:
     files_after: int = 0
     """How many hold its rows now."""
     removed: int = 0
-    """How many files nothing rested on any more; those of a catalog's table are not counted."""
+    """How many files nothing needed any more; those of a catalog's table are not counted."""
     bytes: int = 0
     """How much room they took."""
     left: tuple[str, ...] = ()
-    """What was not done, and why."""
+    """What was left out, and why."""
     error: HakiriError | None = None
 
     def as_json(self) -> dict[str, object]:
@@ -91,7 +91,7 @@ class Maintained:
 
 
 def parse_upkeep(text: str) -> timedelta:
-    """How long what a table no longer rests on is kept. Raises RetentionUnfit for less than a week."""
+    """Parse how long files that a table no longer needs are kept. Raises RetentionUnfit for less than a week."""
     retention = parse_retention(text)
     if retention < SHORTEST:
         raise RetentionUnfit(retention=text, reason="readers and time travel rest on older files for a week")
@@ -215,17 +215,17 @@ def _clear(upkeep: Upkeep, files: Files, spent: _Spent) -> list[Entry]:
 
 @dataclass(frozen=True, slots=True)
 class _Spent:
-    """What nobody will land any more."""
+    """Staged files that will not land any more."""
 
     chunks: frozenset[str] = frozenset()
     """The folders of chunks whose rows are in their table."""
     number: int = 0
     """The last landing that is finished."""
     swept: tuple[str, ...] = ()
-    """The folders that go otherwise."""
+    """The folders to remove otherwise."""
 
     def may_go(self, path: str) -> bool:
-        """Whether a file in the table's folder is the table's alone, or nobody's any more."""
+        """Return whether a file in the table's folder belongs to the table alone, or to nothing any more."""
         if path.startswith(f"{RUNS}/"):
             return self.is_landed(path) and not path.startswith(self.swept)
         if path.startswith(f"{BUILDS}/"):
@@ -234,7 +234,7 @@ class _Spent:
         return not path.startswith("data/")
 
     def is_landed(self, path: str) -> bool:
-        """Whether the rows of a staged file are in the table; its manifest stays, for it tells what was read."""
+        """Return whether the rows of a staged file are in the table. Its manifest is kept: it records what was read."""
         attempt = attempt_of(path)
         return attempt is not None and attempt.split("/")[-2] in self.chunks and not path.endswith(f"/{MANIFEST}")
 

@@ -1,4 +1,4 @@
-"""Views follow their tables: judged before they replace another, made after all landings, noted (docs/adr/0090)."""
+"""Create, replace and drop a project's views after all landings, and record them (docs/adr/0090)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError
 from hakiri.land.errors import ViewFailed
-from hakiri.land.table_state import expected_landing
 from hakiri.land.views.port import Views
 from hakiri.model.chunk import TableKey
 from hakiri.model.errors import Bug
@@ -47,12 +46,12 @@ class ShelvedViews:
     shelf: Views
 
     def changes(self, catalog: Catalog | None) -> tuple[ViewChange, ...]:
-        """What there is to do about them. Raises CatalogError."""
+        """Return what there is to do about them. Raises CatalogError."""
         return change_views(gather_views(self.project, catalog), self.shelf)
 
 
 def gather_views(project: Project, catalog: Catalog | None) -> ViewFacts:
-    """The project's views, those that were made, and which of the tables they read have landed. Changes nothing.
+    """Return the project's views, those that were created, and which of their tables have landed. Changes nothing.
 
     `catalog` is None where there is none yet. Raises CatalogError.
     """
@@ -65,20 +64,20 @@ def gather_views(project: Project, catalog: Catalog | None) -> ViewFacts:
 
 
 def made_views(catalog: Catalog) -> dict[str, MadeView]:
-    """The views that were made, each after those that it read then. Raises CatalogError."""
+    """Return the views that were created, each after those that it reads. Raises CatalogError."""
     made = {one.view.name: one for one in catalog.views()}
     return {view.name: made[view.name] for view in in_order(one.view for one in made.values())}
 
 
 def change_views(facts: ViewFacts, shelf: Views) -> tuple[ViewChange, ...]:
-    """What there is to do about views, in its order."""
+    """Return what there is to do about views, in the order of doing it."""
     return plan_views(facts, {view.name: shelf.address(view.name) for view in facts.wanted})
 
 
 def apply_views(
     parts: Services, project: Project, shelf: Views, *, stop: Stop, sealed: Fingerprint | None = None
 ) -> ViewsResult:
-    """Bring the project's views to where its files want them. Never raises for what goes wrong: the result has it.
+    """Create, replace and drop views as the project's files want them. Errors are in the result, never raised.
 
     A view that does not fit stays as it was, whatever its file says. A repeat does what has come since, which may be
     nothing.
@@ -105,12 +104,12 @@ def apply_views(
 def _landed(catalog: Catalog, specs: Iterable[PipelineSpec]) -> Iterator[str]:
     for spec in specs:
         for table in spec.tables:
-            if expected_landing(catalog.landings(TableKey(spec.id, table.name))) is not None:
+            if catalog.last_landings(TableKey(spec.id, table.name)):
                 yield spec.landed_name(table)
 
 
 class _Renewal:
-    """One look at a project's views, and what follows from it."""
+    """Compares a project's views with its files, and changes them."""
 
     def __init__(self, parts: Services, facts: ViewFacts, shelf: Views) -> None:
         self._parts = parts
@@ -122,7 +121,7 @@ class _Renewal:
         self._errors: list[HakiriError] = []
 
     def carry_out(self) -> ViewsResult:
-        """Judge, make, drop, note. Raises CatalogError, ViewsMoved and what ends a session."""
+        """Check, create, drop and record views. Raises CatalogError, ViewsMoved and what ends a session."""
         changes = change_views(self._facts, self._shelf)
         waiting = tuple(change for change in changes if change.waits_for)
         ready = [change for change in changes if not change.waits_for]
@@ -147,7 +146,7 @@ class _Renewal:
         return ViewsResult(run, done, waiting, tuple(self._errors))
 
     def _is_taken(self, change: ViewChange) -> bool:
-        """Whether somebody else's table or view would be replaced."""
+        """Return whether a table or view that is not ours would be replaced."""
         return change.verb is not ViewVerb.DROP and self._shelf.is_taken(change.view)
 
     def _note_intent(self, todo: list[ViewChange], wanted: Mapping[str, View], run: str) -> None:
@@ -193,7 +192,7 @@ def _tell(journal: Journal, error: HakiriError) -> None:
 
 @dataclass
 class _Verdict:
-    """Which changes leave every view that works working."""
+    """Return the changes after which every view that works still works."""
 
     facts: ViewFacts
     shelf: Views
@@ -206,7 +205,7 @@ class _Verdict:
 
     @property
     def kept(self) -> dict[str, View]:
-        """The views that stay as they were made."""
+        """Return the views that stay as they were created."""
         made = self.facts.made or {}
         return {name: one.view for name, one in made.items() if one.is_whole and name not in self.accepted}
 
@@ -222,11 +221,11 @@ class _Verdict:
                 return
 
     def _world(self) -> dict[str, View]:
-        """The views as they would be after the changes that are not held back; none of those that wait."""
+        """Return the views after the changes that are not held back; without those that wait."""
         return {**self.kept, **{view.name: view for view in self.facts.wanted if view.name in self.accepted}}
 
     def _missing(self, world: Mapping[str, View]) -> Iterator[tuple[str, str]]:
-        """Views over others that would not be there."""
+        """Return the views that read others which would not be there."""
         views = ({view.name for view in self.facts.wanted} | set(self.facts.made or {})) - self.facts.refreshed
         for view in world.values():
             for read in view.reads:
@@ -234,7 +233,7 @@ class _Verdict:
                     yield view.name, f"it reads the view `{read}`, which is not there"
 
     def _blame(self, name: str, reason: str, world: Mapping[str, View]) -> Iterator[tuple[str, str]]:
-        """The changes to hold back, so that this view is as it was: its own, else those below it."""
+        """Return the changes to hold back, so that this view is as it was: its own, else those below it."""
         if name in self.accepted:
             yield name, reason
             return

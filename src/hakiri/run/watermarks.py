@@ -1,4 +1,4 @@
-"""How far a table has come is asked of the table itself, where its load mode goes by that."""
+"""Ask landed tables how far they have come, for load modes with a watermark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def watermarks_of(
     place: Callable[[PipelineSpec, TableSpec], TablePlace], spark: Callable[[], SparkSession] | None = None
 ) -> Watermarks:
-    """Ask the landed tables, each where it lies; without a session only those that can be read without one."""
+    """Return a function that asks the landed tables; without a session, only those that can be read without one."""
 
     def ask(spec: PipelineSpec, table: TableSpec, column: str) -> KeyValue | None:
         # Loaded where a table goes by it: most plans need none of it.

@@ -14,6 +14,11 @@ INDEXES = (
     "CREATE INDEX chunks_running ON chunks (pipeline_id, ordinal) WHERE status = 'running'",
     "CREATE INDEX chunks_finished ON chunks (pipeline_id, table_name) WHERE status IN ('done', 'superseded')",
     "CREATE INDEX runs_latest ON runs (pipeline_id, started_at)",
+    "CREATE INDEX chunks_rounds ON chunks (pipeline_id, table_name, round, chunk_id, generation)",
+    "CREATE INDEX archive_rounds ON archive (pipeline_id, table_name, round, chunk_id, generation)",
+    "CREATE INDEX chunks_refreshes ON chunks (pipeline_id, table_name, round) WHERE is_refresh = 1",
+    "CREATE INDEX archive_refreshes ON archive (pipeline_id, table_name, round) WHERE is_refresh = 1",
+    "CREATE INDEX landings_restored ON landings (pipeline_id, table_name, number) WHERE holder = ''",
 )
 
 

@@ -1,7 +1,8 @@
 INSERT OR REPLACE INTO chunks (
     pipeline_id, table_name, chunk_id, lower_bound, upper_bound, predicate, status, holder, leased_until,
     not_before, error, reason, path, fingerprint, cursor_committed, updated_at, gone, generation, ordinal,
-    attempt, fence, failures, lease_ms, row_count, byte_count, round, is_refresh, bucket
+    attempt, fence, failures, lease_ms, row_count, byte_count, round, is_refresh,
+    planned_after, bucket
 )
 SELECT
     pipeline_id, table_name, chunk_id, lower_bound, upper_bound, predicate, status, holder, leased_until,
@@ -15,7 +16,7 @@ SELECT
             AND chunk_id NOT GLOB '*[^0-9-]*' AND chunk_id NOT GLOB '*-*-*'
         THEN CAST(chunk_id AS INTEGER) ELSE 0
     END,
-    instr(predicate, '"replaces":true') > 0, bucket
+    instr(predicate, '"replaces":true') > 0, 0, bucket
 FROM chunks
 WHERE round = 0
 RETURNING *
@@ -23,7 +24,8 @@ RETURNING *
 INSERT OR REPLACE INTO archive (
     pipeline_id, table_name, chunk_id, lower_bound, upper_bound, predicate, status, holder, leased_until,
     not_before, error, reason, path, fingerprint, cursor_committed, updated_at, gone, generation, ordinal,
-    attempt, fence, failures, lease_ms, row_count, byte_count, round, is_refresh, bucket
+    attempt, fence, failures, lease_ms, row_count, byte_count, round, is_refresh,
+    planned_after, bucket
 )
 SELECT
     pipeline_id, table_name, chunk_id, lower_bound, upper_bound, predicate, status, holder, leased_until,
@@ -37,7 +39,7 @@ SELECT
             AND chunk_id NOT GLOB '*[^0-9-]*' AND chunk_id NOT GLOB '*-*-*'
         THEN CAST(chunk_id AS INTEGER) ELSE 0
     END,
-    instr(predicate, '"replaces":true') > 0, bucket
+    instr(predicate, '"replaces":true') > 0, 0, bucket
 FROM archive
 WHERE round = 0
 RETURNING *

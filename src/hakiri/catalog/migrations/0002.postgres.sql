@@ -1,10 +1,12 @@
 ALTER TABLE chunks
     ADD COLUMN gone TEXT COLLATE "C" NOT NULL DEFAULT '',
     ADD COLUMN round BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN is_refresh BIGINT NOT NULL DEFAULT 0
+    ADD COLUMN is_refresh BIGINT NOT NULL DEFAULT 0,
+    ADD COLUMN planned_after BIGINT NOT NULL DEFAULT 0
 
 ALTER TABLE chunks
-    ALTER COLUMN gone DROP DEFAULT, ALTER COLUMN round DROP DEFAULT, ALTER COLUMN is_refresh DROP DEFAULT
+    ALTER COLUMN gone DROP DEFAULT, ALTER COLUMN round DROP DEFAULT, ALTER COLUMN is_refresh DROP DEFAULT,
+    ALTER COLUMN planned_after DROP DEFAULT
 
 ALTER TABLE chunks DISABLE TRIGGER chunks_moves
 
@@ -19,10 +21,12 @@ ALTER TABLE chunks ENABLE TRIGGER chunks_moves
 ALTER TABLE archive
     ADD COLUMN gone TEXT COLLATE "C" NOT NULL DEFAULT '',
     ADD COLUMN round BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN is_refresh BIGINT NOT NULL DEFAULT 0
+    ADD COLUMN is_refresh BIGINT NOT NULL DEFAULT 0,
+    ADD COLUMN planned_after BIGINT NOT NULL DEFAULT 0
 
 ALTER TABLE archive
-    ALTER COLUMN gone DROP DEFAULT, ALTER COLUMN round DROP DEFAULT, ALTER COLUMN is_refresh DROP DEFAULT
+    ALTER COLUMN gone DROP DEFAULT, ALTER COLUMN round DROP DEFAULT, ALTER COLUMN is_refresh DROP DEFAULT,
+    ALTER COLUMN planned_after DROP DEFAULT
 
 UPDATE archive SET
     gone = CASE WHEN cursor_committed IN ('gone', 'replaced') THEN cursor_committed ELSE '' END,
@@ -80,3 +84,13 @@ FROM cursors, json_array_elements(cursors.cursor_json::json) AS made
 WHERE cursors.pipeline_id = '/views' AND cursors.table_name = 'made'
 
 DELETE FROM cursors WHERE strpos(table_name, '/') > 0 OR pipeline_id = '/views'
+
+CREATE INDEX chunks_rounds ON chunks (pipeline_id, table_name, round, chunk_id, generation)
+
+CREATE INDEX archive_rounds ON archive (pipeline_id, table_name, round, chunk_id, generation)
+
+CREATE INDEX chunks_refreshes ON chunks (pipeline_id, table_name, round) WHERE is_refresh = 1
+
+CREATE INDEX archive_refreshes ON archive (pipeline_id, table_name, round) WHERE is_refresh = 1
+
+CREATE INDEX landings_restored ON landings (pipeline_id, table_name, number) WHERE holder = ''

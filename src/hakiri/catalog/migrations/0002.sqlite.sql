@@ -36,6 +36,7 @@ CREATE TABLE chunks (
     byte_count INTEGER NOT NULL,
     round INTEGER NOT NULL,
     is_refresh INTEGER NOT NULL,
+    planned_after INTEGER NOT NULL,
     bucket INTEGER NOT NULL,
     PRIMARY KEY (pipeline_id, table_name, chunk_id, generation)
 )
@@ -43,7 +44,8 @@ CREATE TABLE chunks (
 INSERT INTO chunks (
     pipeline_id, table_name, chunk_id, lower_bound, upper_bound, predicate, status, holder, leased_until,
     not_before, error, reason, path, fingerprint, cursor_committed, updated_at, gone, generation, ordinal,
-    attempt, fence, failures, lease_ms, row_count, byte_count, round, is_refresh, bucket
+    attempt, fence, failures, lease_ms, row_count, byte_count, round, is_refresh,
+    planned_after, bucket
 )
 SELECT
     pipeline_id, table_name, chunk_id, lower_bound, upper_bound, predicate, status, holder, leased_until,
@@ -57,7 +59,7 @@ SELECT
             AND chunk_id NOT GLOB '*[^0-9-]*' AND chunk_id NOT GLOB '*-*-*'
         THEN CAST(chunk_id AS INTEGER) ELSE 0
     END,
-    instr(predicate, '"replaces":true') > 0, bucket
+    instr(predicate, '"replaces":true') > 0, 0, bucket
 FROM chunks_1
 
 DROP TABLE chunks_1
@@ -92,6 +94,7 @@ CREATE TABLE archive (
     byte_count INTEGER NOT NULL,
     round INTEGER NOT NULL,
     is_refresh INTEGER NOT NULL,
+    planned_after INTEGER NOT NULL,
     bucket INTEGER NOT NULL,
     PRIMARY KEY (pipeline_id, table_name, chunk_id, generation)
 )
@@ -99,7 +102,8 @@ CREATE TABLE archive (
 INSERT INTO archive (
     pipeline_id, table_name, chunk_id, lower_bound, upper_bound, predicate, status, holder, leased_until,
     not_before, error, reason, path, fingerprint, cursor_committed, updated_at, gone, generation, ordinal,
-    attempt, fence, failures, lease_ms, row_count, byte_count, round, is_refresh, bucket
+    attempt, fence, failures, lease_ms, row_count, byte_count, round, is_refresh,
+    planned_after, bucket
 )
 SELECT
     pipeline_id, table_name, chunk_id, lower_bound, upper_bound, predicate, status, holder, leased_until,
@@ -113,7 +117,7 @@ SELECT
             AND chunk_id NOT GLOB '*[^0-9-]*' AND chunk_id NOT GLOB '*-*-*'
         THEN CAST(chunk_id AS INTEGER) ELSE 0
     END,
-    instr(predicate, '"replaces":true') > 0, bucket
+    instr(predicate, '"replaces":true') > 0, 0, bucket
 FROM archive_1
 
 DROP TABLE archive_1
@@ -178,3 +182,13 @@ FROM cursors, json_each(cursors.cursor_json) AS made
 WHERE cursors.pipeline_id = '/views' AND cursors.table_name = 'made'
 
 DELETE FROM cursors WHERE instr(table_name, '/') > 0 OR pipeline_id = '/views'
+
+CREATE INDEX chunks_rounds ON chunks (pipeline_id, table_name, round, chunk_id, generation)
+
+CREATE INDEX archive_rounds ON archive (pipeline_id, table_name, round, chunk_id, generation)
+
+CREATE INDEX chunks_refreshes ON chunks (pipeline_id, table_name, round) WHERE is_refresh = 1
+
+CREATE INDEX archive_refreshes ON archive (pipeline_id, table_name, round) WHERE is_refresh = 1
+
+CREATE INDEX landings_restored ON landings (pipeline_id, table_name, number) WHERE holder = ''
