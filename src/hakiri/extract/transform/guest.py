@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from threading import Timer
 from time import monotonic
 from typing import cast
+from weakref import finalize
 
 from wasmtime import (
     Config,
@@ -106,6 +107,8 @@ class Guest:
         self._network = network
         self._engine = _engine()
         self._store = Store(self._engine)
+        # At exit, before Python takes its modules apart: a store that is deleted later ends in a segmentation fault.
+        finalize(self, self._store.close)
         self._store.set_limits(
             memory_size=limits.memory_bytes, table_elements=1 << 20, instances=1, tables=8, memories=1
         )
