@@ -12,7 +12,7 @@ import pytest
 from flow.stand import Rows, Stand
 from hakiri import wiring
 from hakiri.model.chunk import Window
-from hakiri.model.ledger import Pipeline, RunStatus
+from hakiri.model.ledger import Phase, Pipeline, RunStatus
 from hakiri.plan.make import make_plan
 from hakiri.run.events import ChunkClaimed
 from hakiri.run.facts import gather_facts
@@ -159,6 +159,21 @@ def test_a_file_that_is_replaced_before_each_read_is_work_left_undone(make_stand
     stand.events = []
     put(stand, "1.jsonl", event(5))
     assert apply(stand).rows == 1
+
+
+def test_a_table_that_was_never_made_because_its_file_is_replaced_each_time_is_still_backfilling(
+    make_stand: MakeStand,
+) -> None:
+    stand = make_stand({"pipelines/events.toml": f'{PIPELINE}load = {{ mode = "truncate" }}\n'})
+    (stand.root / "data/events").mkdir(parents=True)
+    put(stand, "1.jsonl", event(1))
+    stand.events = Writer(lambda number: put(stand, "1.jsonl", *(event(number + one) for one in range(number))))
+    (result,) = stand.apply().values()
+    assert ([error.code for error in result.errors], stand.folder("events").joinpath("_delta_log").exists()) == (
+        ["HK415"],
+        False,
+    )
+    assert [one.phase for one in stand.ask(lambda catalog: catalog.pipelines())] == [Phase.BACKFILLING]
 
 
 def test_files_that_change_between_plan_and_read_hold_nothing_up(make_stand: MakeStand) -> None:

@@ -83,7 +83,7 @@ def _plan_table(pipeline: PipelineFacts, table: TableFacts, knobs: Knobs, place:
     changes = schema_changes(table, pipeline.spec.schema_policy)
     return TablePlan(
         table=key,
-        phase=_phase(table, history),
+        phase=_phase(pipeline, table, history),
         load=pipeline.load(table),
         progression=Progression(
             cursor.name if cursor else None, lag_of(pipeline, table), since, fresh[0].reading.reach if fresh else None
@@ -171,8 +171,12 @@ def _is_at_top(pipeline: PipelineFacts, table: TableFacts) -> bool:
     return last is not None and table.survey is not None and table.survey.high == last
 
 
-def _phase(table: TableFacts, history: History) -> Phase:
-    if history.is_backfilling:
+def _phase(pipeline: PipelineFacts, table: TableFacts, history: History) -> Phase:
+    """A table that is exchanged may not exist after its first round: a file was replaced before it was read."""
+    is_left_out = pipeline.is_replacing(table) and any(
+        state.seal and state.seal.is_replaced for state in history.since(history.last_round)
+    )
+    if history.is_backfilling or (is_left_out and table.landed_columns is None):
         return Phase.BACKFILLING
     return Phase.STREAMING if history.is_begun or table.cursor else Phase.PLANNING
 
