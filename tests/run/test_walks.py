@@ -6,22 +6,27 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from conformance.connector.walks import LogConnector
 from hakiri.model.crash_points import STOP_AT, Boundary
 from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import RunStatus
-from hakiri.model.source import CursorKind
-from hakiri.model.span import PageToken
+from hakiri.model.source import CursorKind, Survey
+from hakiri.model.span import PageToken, Span
+from hakiri.model.table import TableSchema
 from hakiri.plan.reading import from_json
 from hakiri.run import extract_chunks
+from hakiri.run.facts import gather_facts
 from hakiri.run.pipeline import Stage
 from hakiri.stage.local import LocalFiles
 from hakiri.stage.manifest import read_manifest
@@ -145,3 +150,40 @@ def test_pages_that_replace_a_table_are_read_to_their_end_before_they_land(
     assert (result.status, result.errors, ids(walk)) == (RunStatus.SUCCEEDED, (), wanted(300))
     assert result.landings[0].landed.tally.staged == 300
     assert walk.cursor() == stored("row 300")
+
+
+@dataclass(frozen=True)
+class PlacedLog(LogConnector):
+    """A log whose surveys tell the position of their server; `known` are the positions that reads were given."""
+
+    known: list[str] = field(default_factory=list)
+
+    def survey(self, schema: TableSchema, *, since: KeyValue | None = None) -> Survey:
+        return replace(super().survey(schema, since=since), standing="7 5")
+
+    def read(
+        self, schema: TableSchema, span: Span, *, columns: tuple[str, ...] | None = None, since: KeyValue | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        self.known.append(schema.standing)
+        return super().read(schema, span, columns=columns, since=since)
+
+
+@dataclass
+class Placed(Walking):
+    """The same table, from a log whose surveys tell the position of their server."""
+
+    known: list[str] = field(default_factory=list)
+
+    @property
+    def connector(self) -> PlacedLog:
+        return PlacedLog(self.root / "rows.jsonl", known=self.known)
+
+
+def test_reads_are_given_the_position_that_their_survey_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extract_chunks, "call_on_executor", call_here)
+    walk = Placed(tmp_path, kind=LOG)
+    walk.publish(60)
+    with walk.at_work() as parts:
+        assert gather_facts(walk.spec, walk.connector, parts.catalog).schemas["things"].standing == "7 5"
+    assert walk.run_once(stages=ONE_PASS).status is RunStatus.SUCCEEDED
+    assert set(walk.known) == {"7 5"}
