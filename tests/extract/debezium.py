@@ -84,9 +84,14 @@ def wrapped(payload: Any, described: dict[str, dict[str, Any]] | None = None) ->
     return {"schema": schema_of(DESCRIBED if described is None else described), "payload": payload}
 
 
-def envelope(op: str, lsn: int, before: Row | None, after: Row | None) -> dict[str, Any]:
+TRANSACTION_OF_ROW = {"id": "571", "total_order": 1, "data_collection_order": 1}
+
+
+def envelope(
+    op: str, lsn: int, before: Row | None, after: Row | None, transaction: dict[str, Any] | None = None
+) -> dict[str, Any]:
     source = {"version": "3.2.0.Final", "connector": "postgresql", "lsn": lsn, "ts_ms": 1, "snapshot": "false"}
-    return {"before": before, "after": after, "source": source, "op": op, "ts_ms": 2, "transaction": None}
+    return {"before": before, "after": after, "source": source, "op": op, "ts_ms": 2, "transaction": transaction}
 
 
 TRANSACTION = {"status": "BEGIN", "id": "571:53195829", "ts_ms": 1, "event_count": None, "data_collections": None}
@@ -138,6 +143,7 @@ def random_feed(random: Random, shapes: tuple[str, ...]) -> Told:
 def _tell(random: Random, told: Told, lsn: int, *, is_wrapped: bool) -> None:
     op = random.choice(("c", "r", "u", "u", "u", "d", "t", "none", "strange"))
     before, after = _row(random, is_wrapped=is_wrapped), _row(random, is_wrapped=is_wrapped)
+    transaction = random.choice((None, TRANSACTION_OF_ROW))
     lacks = tuple(name for name in PLACEHOLDERS if op == "u" and random.random() < 0.3)
     match op:
         case "none":
@@ -147,15 +153,15 @@ def _tell(random: Random, told: Told, lsn: int, *, is_wrapped: bool) -> None:
             message = random.choice(({"id": 1, "body": "flat"}, {"op": "?", "source": {"lsn": lsn}}))
             told.quarantined += 1
         case "d":
-            message = envelope("d", lsn, encoded({"id": before["id"]}), None)
+            message = envelope("d", lsn, encoded({"id": before["id"]}), None, transaction)
             told.changes.append((lsn, "delete", {"id": before["id"]}, ()))
         case "t":
-            message = envelope("t", lsn, None, None)
+            message = envelope("t", lsn, None, None, transaction)
             told.changes.append((lsn, "clear", {}, ()))
         case _:
             has_before = op == "u" and random.random() < 0.5
             sent = {**(encoded(after) or {}), **{name: PLACEHOLDERS[name] for name in lacks}}
-            message = envelope(op, lsn, encoded({"id": before["id"]}) if has_before else None, sent)
+            message = envelope(op, lsn, encoded({"id": before["id"]}) if has_before else None, sent, transaction)
             told.changes.append((lsn, "upsert", {**after, **dict.fromkeys(lacks)}, lacks))
             if has_before and before["id"] != after["id"]:
                 told.changes.append((lsn, "delete", {"id": before["id"]}, ()))

@@ -28,8 +28,10 @@ from extract.debezium import (
     envelope,
     number,
     random_feed,
+    schema_of,
     wrapped,
 )
+from extract.hostile_json import HOSTILE_TEXTS
 from hakiri.extract.changes.connect import UNCLEAR_DECIMAL, UNCLEAR_TIME
 from hakiri.extract.changes.feed import Feed, described, feed_of
 from hakiri.extract.changes.normalize import Unwrapped
@@ -265,6 +267,41 @@ def test_a_binlog_orders_by_the_number_of_its_file() -> None:
 def test_what_is_no_envelope_is_told_before_anything_is_read(schema: pa.Schema, why: str) -> None:
     with pytest.raises(ChangesUnfit, match=why):
         feed(changes={"format": "debezium"}).bind(schema)
+
+
+@pytest.mark.parametrize("member", ["before", "after", "source", "payload"])
+@pytest.mark.parametrize(("text", "reason"), HOSTILE_TEXTS)
+def test_a_hostile_text_in_any_member_is_set_aside_with_its_reason(member: str, text: str, reason: str) -> None:
+    schema = pa.schema([(name, pa.string()) for name in (*ENVELOPES.names, "payload")])
+    good = {"after": '{"id": 1}', "op": "c", "source": '{"lsn": 1}'}
+    bad = {"payload": text} if member == "payload" else {**good, member: text}
+    asked = feed({"name": "orders", "columns": DECLARED}, sequence_by="lsn", changes={"format": "debezium"})
+    found = asked(pa.RecordBatch.from_pylist([good, bad, good], schema=schema))
+    assert found.rows.num_rows == 2
+    assert reasons(found) == [(member, reason)]
+
+
+@pytest.mark.parametrize("columns", [DECLARED, []], ids=["declared", "undeclared"])
+@pytest.mark.parametrize("member", ["before", "after"])
+@pytest.mark.parametrize(("text", "reason"), HOSTILE_TEXTS)
+def test_a_hostile_text_in_a_file_is_set_aside_and_its_neighbours_are_not(
+    tmp_path: Path, member: str, text: str, reason: str, columns: list[Any]
+) -> None:
+    first, bad, last = (envelope("c", lsn, None, {"id": lsn}) for lsn in range(3))
+    sink, found = read_feed(file_of(tmp_path / "o", first, {**bad, member: text}, last), columns)
+    assert [row["id"] for row in sink.rows] == [0, 2]
+    assert [(row["column"], row["reason"]) for row in sink.aside] == [(member, reason)]
+    assert found.tally == Tally(read=3, staged=2, quarantined=1)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "b\0", ""])
+def test_a_schema_describes_no_column_that_no_table_can_have(name: str) -> None:
+    text = json.dumps(schema_of({"id": {"type": "int64"}, name: {"type": "string"}}))
+    payload = json.dumps(envelope("c", 1, None, {"id": 1}))
+    schema = pa.schema([("schema", pa.string()), ("payload", pa.string())])
+    found = feed(sequence_by="lsn", changes={"format": "debezium"})(batch((text, payload), schema=schema))
+    assert found.rows.schema.names == ["id", "_hakiri_lsn", UNAVAILABLE_COLUMN, OP_COLUMN]
+    assert changes(found) == [(1, 1, "upsert")]
 
 
 ROWS = {"id": {"type": "int64"}, "v": {}}

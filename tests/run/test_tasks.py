@@ -106,6 +106,15 @@ def test_the_steps_land_what_there_is_once(shared: Shared) -> None:
     assert shared.plan()[1] == TaskPlan(False, False, chunks=0, workers=1)
 
 
+def test_objects_without_members_are_counted_as_quarantined(shared: Shared) -> None:
+    (shared.root / "files" / "orders" / "bare.jsonl").write_text("{}\n{}\n")
+    shared.plan()
+    assert shared.extract().rows_read == FILES + 2
+    tallies = [one.landed.tally for one in shared.land().landings]
+    assert sum(one.quarantined for one in tallies) == 2
+    assert shared.rows() == EVERY
+
+
 def test_a_step_that_is_repeated_changes_nothing(shared: Shared) -> None:
     first, second = shared.plan()[1], shared.plan()[1]
     assert (first.chunks, second.chunks) == (FILES, FILES)

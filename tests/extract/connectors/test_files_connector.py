@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from pyarrow.parquet import encryption
 
+from extract.hostile_json import HOSTILE_TEXTS
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.connectors.quarantine import BatchKind, kind_of
 from hakiri.extract.connectors.registry import check_config, open_connector
@@ -313,7 +314,14 @@ def test_objects_without_members_are_quarantined_where_there_is_no_column_for_th
     assert faults == [(1, "is an object without members", None), (2, "is an object without members", None)]
 
 
-def test_an_object_without_members_is_a_row_of_nulls_where_there_are_columns(tmp_path: Path) -> None:
+def test_objects_without_members_are_quarantined_where_columns_are_declared(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/1.jsonl": b"{}\n{ }\n", "t/2.jsonl": b'{"a": 1}\n{}\n{"b": 2}\n'})
+    _, rows, faults = read(connector, Column("a", "bigint"))
+    assert rows == [{"a": 1}, {"a": None}]
+    assert faults == [(line, "is an object without members", None) for line in (1, 2, 2)]
+
+
+def test_an_object_without_members_is_a_row_of_nulls_where_other_lines_show_columns(tmp_path: Path) -> None:
     connector = folder(tmp_path, {"t/1.jsonl": b"{}\n", "t/2.jsonl": b'{"a": 1}\n'})
     assert read(connector)[1:] == ([{"a": None}, {"a": 1}], [])
 
@@ -330,35 +338,19 @@ def test_empty_files_have_no_rows(tmp_path: Path) -> None:
     assert read(folder(tmp_path, files))[1:] == ([{"a": 1, "b": "x"}], [])
 
 
-TOO_LONG = "has a number of more than 4300 digits, or too large an exponent"
-
-
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b'{"a": 1', "is not JSON: Expecting ',' delimiter at character 8"),
-        (b'{"a": 1, "b', "is not JSON: Unterminated string starting at character 10"),
-        (b"[1]", "is not an object"),
-        (b'{"a": NaN}', "is not JSON: NaN and Infinity are no numbers there"),
-        (b'{"a": 1, "a": 2}', "names a key twice"),
+        *((text.encode(), reason) for text, reason in HOSTILE_TEXTS),
         (b'{"a": "\xff"}', "is not UTF-8"),
         (b'{"a": "text"}', "cannot be read as int64"),
         (b'{"a": 1.5}', "is not a whole number"),
         (b'{"a": 9223372036854775808}', "is too large for int64"),
         (b'{"a": ' + b"1" * 2_000 + b"}", "is longer than a line may be"),
-        (b"[" * 500 + b"]" * 500, "is nested more than 25 levels deep"),
-        (b'{"a": ' + b"[" * 25 + b"]" * 25 + b"}", "is nested more than 25 levels deep"),
-        (b'{"a": ' * 26 + b"1" + b"}" * 26, "is nested more than 25 levels deep"),
         (b'{"a": 1e999999999}', "is too large for int64"),
-        (b'{"a": 1e9999999999999999999999}', TOO_LONG),
         (b'{"a": 1e1000}', "is too large for int64"),
         (b'{"a": 1e-999999999}', "is not a whole number"),
         (b'{"a": ' + b"1" * 1_000 + b"}", "is too large for int64"),
-        (b'{"a": 1, "\\ud800": 2}', "names a key that is not UTF-8"),
-        (b'{"a": 1, "b\\u0000": 2}', "names a key that has a NUL in it"),
-        (b'{"a": 1, "b": [{"\\u0000": 2}]}', "names a key that has a NUL in it"),
-        (b'{"a": 1, "": 2}', "names a key that is empty"),
-        (b'{"a": 1, "b": {"": 2}}', "names a key that is empty"),
     ],
 )
 def test_a_bad_json_line_is_quarantined_and_its_neighbours_are_not(tmp_path: Path, line: bytes, reason: str) -> None:

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import pyarrow as pa
 from pyarrow import types
 
 from hakiri.extract.connectors.declared import PLAIN_TIMESTAMP, UTC_TIMESTAMP
+from hakiri.extract.connectors.strict_json import why_no_key
 from hakiri.model.types import MAX_DIGITS, decimal_for
 from hakiri.model.types.arrow import to_arrow
 
@@ -102,7 +103,7 @@ def connect_type(value: Any, depth: int = 0) -> ConnectType | None:
         type=value["type"],
         name=name if isinstance(name, str) else "",
         parameters=tuple((own, str(one)) for own, one in parameters.items()) if isinstance(parameters, dict) else (),
-        fields=tuple((own, kind) for own, kind in fields if isinstance(own, str) and own and kind is not None),
+        fields=tuple((own, kind) for own, kind in fields if _is_name(own) and kind is not None),
         items=connect_type(items, depth + 1),
     )
 
@@ -294,6 +295,10 @@ def _bytes(value: Any) -> Any:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
         raise ValueError(_NOT_BASE64) from None
+
+
+def _is_name(value: Any) -> TypeGuard[str]:
+    return isinstance(value, str) and why_no_key(value) is None
 
 
 def _is_whole(value: Any) -> bool:

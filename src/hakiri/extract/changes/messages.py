@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +25,7 @@ from hakiri.extract.changes.connect import (
 from hakiri.extract.changes.placeholder import is_placeholder, placeholders
 from hakiri.extract.connectors.fit_values import fit_array, fit_values
 from hakiri.extract.connectors.infer import type_of_values
+from hakiri.extract.connectors.strict_json import BadJson, parse_json
 
 SCHEMA = "schema"
 PAYLOAD = "payload"
@@ -259,7 +259,7 @@ def _object(value: Any) -> Object | str | None:
     if not isinstance(value, str):
         return NOT_AN_OBJECT
     try:
-        read = json.loads(value, parse_float=Decimal)
-    except (ValueError, RecursionError):
-        return "is not JSON"
+        read = parse_json(value)
+    except BadJson as reason:
+        return str(reason)
     return read if read is None or isinstance(read, dict) else NOT_AN_OBJECT

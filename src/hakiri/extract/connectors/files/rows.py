@@ -98,9 +98,10 @@ def jsonl_rows(stream: Front, config: FilesConfig, wanted: Wanted) -> Iterator[p
         if wanted.or_more:
             good, refused, types = _well_named(good, types)
             yield from _quarantined(wanted, ((one.line, one.fault, one.text) for one in refused))
-        if not types:  # a row without columns cannot land
-            yield from _quarantined(wanted, ((one.line, "is an object without members", one.text) for one in good))
-            continue
+        if wanted.asked or not types:  # a row without columns cannot land; `{}` tells nothing about declared ones
+            bare = [one for one in good if not (types and one.value)]
+            yield from _quarantined(wanted, ((one.line, "is an object without members", one.text) for one in bare))
+            good = [one for one in good if types and one.value]
         fitted = {name: fit_values([one.value.get(name) for one in good], kind) for name, kind in types.items()}
         places = [one.line for one in good]
         yield from _batches(wanted, fitted, slice(0, len(good)), places, [one.text for one in good])
