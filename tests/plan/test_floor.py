@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from hakiri.errors import HakiriError, render
-from hakiri.model.chunk import TableKey
+from hakiri.model.chunk import ChunkStatus, TableKey
 from hakiri.model.cursor import CursorColumn, StoredCursor, is_ahead, to_text
 from hakiri.model.ledger import Cursor
 from hakiri.model.source import BackfillHint, CursorKind, RateBudget
 from hakiri.model.types import LONG
+from hakiri.model.types.text import parse_type
 from hakiri.plan.errors import (
     CursorColumnChanged,
     CursorColumnMissing,
@@ -30,7 +31,7 @@ from hakiri.plan.knobs import Origin, Setting, knobs_of
 from hakiri.plan.make import make_plan
 from hakiri.plan.read_from import floor_of
 from hakiri.spec.load import LoadMode
-from plan.world import HINT, NOW, facts_of, rows_of, spec_of, stored, survey_of
+from plan.world import HINT, NOW, facts_of, landed_keys, rows_of, spec_of, state_of, stored, survey_of
 
 WITH_LAG = {"column": "cursor", "lag": "36h"}
 
@@ -134,6 +135,23 @@ def test_a_cursor_of_another_column_is_not_compared_with_this_one(kind: str, val
         make_plan([facts_of(kind=kind, cursor=stored(value), survey=survey_of([]))])
 
 
+@pytest.mark.parametrize("before", [CursorColumn("seen", "bigint"), CursorColumn("cursor", "boolean")])
+def test_a_full_refresh_that_was_cut_off_goes_on_without_the_stored_cursor(before: CursorColumn) -> None:
+    other = Cursor(TableKey("shop", "orders"), to_text(StoredCursor(5, before)), 1, NOW)
+    survey = survey_of(rows_of(range(9)), weight=20_000)
+    chunks = make_plan([facts_of(cursor=other, survey=survey, is_full_refresh=True)]).new_chunks
+    assert len(chunks) > 1
+    known = [state_of(chunks[0], ChunkStatus.DONE), *map(state_of, chunks[1:])]
+    for seen in (None, survey):
+        facts = facts_of(cursor=other, known=known, survey=seen, is_cursor_ahead=True)
+        assert floor_of(facts, facts.tables[0]) is None
+        table = make_plan([facts]).pipelines[0].tables[0]
+        assert (table.counts.open, "future-cursor" in [one.kind for one in table.cautions]) == (len(chunks), False)
+    landed = facts_of(cursor=other, known=known, landed=landed_keys(chunks), survey=survey)
+    with pytest.raises((CursorColumnChanged, CursorUnreadable)):
+        make_plan([landed])
+
+
 @pytest.mark.parametrize(
     ("before", "kind", "goes_on"),
     [
@@ -168,6 +186,26 @@ def test_a_cursor_that_lands_in_another_order_is_refused_where_its_order_matters
         make_plan([facts_of(unordered="it sorts otherwise", survey=survey_of([]))])
     whole = spec_of(load={"mode": "truncate"})
     assert make_plan([facts_of(whole, unordered="it sorts otherwise", survey=survey_of([]))]).has_work
+
+
+@pytest.mark.parametrize("is_full_refresh", [False, True])
+@pytest.mark.parametrize("landed", ["string", "timestamp"])
+def test_a_cursor_that_the_table_holds_as_text_is_refused(landed: str, is_full_refresh: bool) -> None:
+    columns = (ColumnFact("id", LONG), ColumnFact("Cursor", parse_type(landed)))
+    held: dict[str, Any] = {"landed_columns": columns, "survey": survey_of([]), "is_full_refresh": is_full_refresh}
+    accepted = {"Cursor": "date | bigint"}
+    with pytest.raises(CursorUnordered, match="it is bigint at the source and text in the table") as caught:
+        make_plan([facts_of(**held, accepted=accepted)])
+    assert "help: read `cursor` under another name in a `query`" in render(caught.value)
+    assert make_plan([facts_of(spec_of(load={"mode": "truncate"}), **held, accepted=accepted)]).has_work
+    assert make_plan([facts_of(kind="string", **held, accepted={"cursor": "string"})]).has_work
+    assert make_plan([facts_of(**held)]).has_work, "a type that is not accepted is refused as a change of the schema"
+
+
+def test_an_accepted_narrower_cursor_sorts_as_it_lands() -> None:
+    columns = (ColumnFact("id", LONG), ColumnFact("cursor", LONG))
+    facts = facts_of(kind="int", landed_columns=columns, accepted={"cursor": "int"}, survey=survey_of([]))
+    assert make_plan([facts]).has_work
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def _position(pipeline: PipelineFacts, table: TableFacts) -> Cautions:
         text = f"{top}: rows that come before it is reached are not read; correct it at the source, then {again}"
         yield CautionKind.FUTURE_CURSOR, text
         return
-    if table.is_full_refresh or pipeline.is_replacing(table) or (last := cursor_of(pipeline, table)) is None:
+    if (last := cursor_of(pipeline, table)) is None:
         return
     if table.is_cursor_ahead:
         text = f"the table was read up to {shown(last)}, which lies in the future"

@@ -100,6 +100,13 @@ class CursorUnordered(
 
     column: str
     reason: str
+    is_declarable: bool = True
+    """Whether a declared type would help; not if the table already holds the column as text."""
+
+    def help(self) -> str | None:
+        if self.is_declarable:
+            return super().help()
+        return f"read `{self.column}` under another name in a `query`, and name that, or name another column"
 
 
 class PlanUnreadable(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hakiri.model.accepted_types import accepted_types
+from hakiri.model.columns.renames import present_name
 from hakiri.model.key import KeyValue
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Survey
@@ -90,6 +92,16 @@ class TableFacts:
     """A look at the source from `floor.floor_of` on; None where nobody looked, because chunks are still open."""
     is_full_refresh: bool = False
     """Whether everything is to be read again, whatever the cursor says; true for one plan, not for the next."""
+
+    @property
+    def is_read_anew(self) -> bool:
+        """Whether all rows are read to replace the landed ones, by this plan or by an interrupted full refresh."""
+        return self.is_full_refresh or self.history.is_refreshing
+
+    def accepts(self, column: str, shown: str | None) -> bool:
+        """Return whether a person has accepted this type for the column, which is given by its present name."""
+        accepted = {present_name(name, self.spec.renamed).casefold(): kind for name, kind in self.accepted.items()}
+        return shown in accepted_types(accepted.get(column.casefold()))
 
     def type_of(self, column: str) -> Type:
         """Return the type of a column that the source describes."""

@@ -166,8 +166,7 @@ def _is_settled(pipeline: PipelineFacts, table: TableFacts) -> bool:
 
 def _is_at_top(pipeline: PipelineFacts, table: TableFacts) -> bool:
     """Whether the greatest value at the source is still the one the cursor has."""
-    is_read_whole = table.is_full_refresh or pipeline.is_replacing(table)
-    last = None if is_read_whole else cursor_of(pipeline, table)
+    last = cursor_of(pipeline, table)
     return last is not None and table.survey is not None and table.survey.high == last
 
 

@@ -7,9 +7,12 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from hakiri.model.chunk import TableKey
+from hakiri.model.columns.renames import present_name
 from hakiri.model.cursor import CursorColumn, CursorType, StoredCursor, is_of_type, shown
 from hakiri.model.key import KeyValue
+from hakiri.model.types import STRING
 from hakiri.model.types.text import shown_type
+from hakiri.model.types.widening import wider
 from hakiri.plan.errors import (
     CursorColumnChanged,
     CursorColumnMissing,
@@ -30,8 +33,6 @@ def floor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     Raises CursorColumnMissing, UnfitForCursor and CursorUnreadable.
     """
     start = _start(pipeline, table)
-    if table.is_full_refresh or pipeline.is_replacing(table):
-        return start
     last = cursor_of(pipeline, table)
     if last is None:
         return start
@@ -43,8 +44,11 @@ def floor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
 def cursor_of(pipeline: PipelineFacts, table: TableFacts) -> KeyValue | None:
     """Return where the last read ended: the catalog's cursor, or the table's watermark if that decides.
 
+    None if reads do not continue from there: in a full refresh until it has landed, and for a table that is exchanged.
     Raises WatermarkUnfit, CursorColumnChanged, and CursorUnreadable where the column has become one of another type.
     """
+    if table.is_read_anew or pipeline.is_replacing(table):
+        return None
     stored = _stored(pipeline, table)
     if stored is None:
         return None
@@ -74,8 +78,8 @@ def cursor_column(pipeline: PipelineFacts, table: TableFacts) -> str | None:
         raise CursorColumnMissing(
             pipeline=pipeline.spec.id, table=table.spec.name, column=column, known=names, guess=guess(column, names)
         )
-    if column is not None and table.unordered and not pipeline.is_replacing(table):
-        raise CursorUnordered(pipeline=pipeline.spec.id, table=table.spec.name, column=column, reason=table.unordered)
+    if column is not None and not pipeline.is_replacing(table):
+        _require_ordered(pipeline, table, column)
     return column
 
 
@@ -100,6 +104,34 @@ def lag_of(pipeline: PipelineFacts, table: TableFacts) -> timedelta:
     if not line.is_time:
         raise _unfit(pipeline, table, "incremental.lag", "a length of time")
     return incremental.lag
+
+
+def _require_ordered(pipeline: PipelineFacts, table: TableFacts, column: str) -> None:
+    """Raise CursorUnordered if the cursor sorts differently at the source than in the table."""
+    is_text = _lands_as_text(table, column)
+    kind = shown_type(table.type_of(column))
+    reason = f"it is {kind} at the source and text in the table, which sorts otherwise" if is_text else table.unordered
+    if reason:
+        raise CursorUnordered(
+            pipeline=pipeline.spec.id,
+            table=table.spec.name,
+            column=column,
+            reason=reason,
+            is_declarable=not is_text,
+        )
+
+
+def _lands_as_text(table: TableFacts, column: str) -> bool:
+    """Return whether values of another type land as text, because a person has accepted that."""
+    renamed = table.spec.renamed
+    name = present_name(column, renamed).casefold()
+    landed, produced = (
+        next((one.type for one in columns or () if present_name(one.name, renamed).casefold() == name), None)
+        for columns in (table.landed_columns, table.produced)
+    )
+    if landed is None or produced is None or produced == STRING:
+        return False
+    return wider(landed, produced) is None and table.accepts(name, shown_type(produced))
 
 
 def _stored(pipeline: PipelineFacts, table: TableFacts) -> StoredCursor | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hakiri.errors import HakiriError
-from hakiri.model.accepted_types import accepted_types
 from hakiri.model.columns.change import CHANGE, KEPT_COLUMN, MIRRORED
 from hakiri.model.columns.renames import doubled, outdated, present_name
 from hakiri.model.errors import RenameUnfit, SchemaDrift, SchemaIncompatible
@@ -149,18 +148,12 @@ def _is_applied(table: TableFacts, change: Change, *, is_strict: bool) -> bool:
         return not any(doubled((one.name for one in names), table.spec.renamed) for names in columns)
     if kind is ChangeKind.RESHAPED:
         is_from_here_on = is_of_files(table) and _met_again(table) <= {_transform(table)}
-        return not table.is_known_by_content or _is_read_anew(table) or is_from_here_on
+        return not table.is_known_by_content or table.is_read_anew or is_from_here_on
     if is_strict:
         return False
     if kind in ACCEPTABLE:
-        accepted = {present_name(name, table.spec.renamed).casefold(): kind for name, kind in table.accepted.items()}
-        return after in accepted_types(accepted.get(column.casefold()))
-    return kind in APPLIED or (kind in (ChangeKind.REKEYED, ChangeKind.MERGED) and _is_read_anew(table))
-
-
-def _is_read_anew(table: TableFacts) -> bool:
-    """Return whether all rows are being read to replace the landed ones, in this run or an interrupted one."""
-    return table.is_full_refresh or table.history.is_refreshing
+        return table.accepts(column, after)
+    return kind in APPLIED or (kind in (ChangeKind.REKEYED, ChangeKind.MERGED) and table.is_read_anew)
 
 
 def column_changes(landed: Sequence[ColumnFact], produced: Sequence[ColumnFact]) -> Iterator[Change]:

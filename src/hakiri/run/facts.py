@@ -291,7 +291,7 @@ def _completed(spec: PipelineSpec, table: TableFacts, catalog: Catalog | None) -
 
 def _marked(pipeline: PipelineFacts, table: TableFacts, watermark: Watermarks | None) -> TableFacts:
     column = watermark_of(pipeline.spec, table.spec, pipeline.cursor_kind)
-    if column is None or table.is_full_refresh:
+    if column is None or table.is_read_anew:
         return table
     if watermark is None:
         raise AssertionError(f"table {table.spec.name} goes by what it holds, and nobody can be asked for that")
@@ -322,8 +322,7 @@ def _surveyed(pipeline: PipelineFacts, table: TableFacts, connector: Connector, 
     if not schema.names and not any(isinstance(piece.span, OneFile) for piece in survey.pieces):
         raise TableBare(pipeline=pipeline.spec.id, table=table.spec.name)
     now = SystemClock().now()
-    # A full refresh and a table that is exchanged do not use the stored cursor.
-    last = None if table.is_full_refresh or pipeline.is_replacing(table) else cursor_of(pipeline, table)
+    last = cursor_of(pipeline, table)
     return replace(table, survey=survey, is_ahead=is_ahead(survey.high, now), is_cursor_ahead=is_ahead(last, now))
 
 
