@@ -2,6 +2,7 @@
 
 uv run python benchmarks/life.py [--seed 1] [--rounds 100] [--minutes 60] [--length 8] [--kind "sqlite"] [--shorten]
 uv run python benchmarks/life.py --seed 1 --kind "csv, upsert, key" --lap 3 [--length 8] [--shorten]
+uv run python benchmarks/life.py --kind "csv, upsert, key" --steps "insert(3) apply(9)" [--shorten]
 
 A history is a source (SQLite, PostgreSQL, a folder of JSON lines, CSV or Parquet files), a load mode, and so many
 rounds (`--length`) of events: what an application does to its rows, columns, keys and files, and what an operator does
@@ -9,7 +10,8 @@ to the manifest (`tests/flow/life.py` has the list). Each round ends with an app
 modes take turns, and in each of them all kinds of sources, in an order that the seed decides, until `--rounds` applies
 were made, or for `--minutes`; an eighth of the histories are change feeds. A history that fails is printed with the
 command that replays it, with `--shorten` also as the few steps that it fails by; the command then ends with 1. `--lap`
-replays that turn of each kind alone. Applies that are made to shorten a history do not count towards `--rounds`.
+replays that turn of each kind alone, and `--steps` the steps that were printed. Applies that are made to shorten a
+history do not count towards `--rounds`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from traceback import format_exc
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # its sources, its oracle and its server
 
 from flow.life import Difference, Life
-from flow.life_history import Step, history, shortened
+from flow.life_history import Step, history, shortened, steps_of
 from flow.life_sources import Kind, kinds, seeded
 from flow.stand import Stand
 from hakiri.engine.session import close_session, open_session
@@ -73,9 +75,14 @@ class Lives:
         return ""
 
     def shorten(self, kind: Kind, steps: Sequence[Step]) -> str:
-        """Cut a history that fails down to the steps it fails by, and return what is wrong with those."""
+        """Cut a history that fails down to the steps it fails by, and return the command and what is wrong."""
         fewer = shortened(steps, lambda some: bool(self.live(kind, some, counts=False)))
-        return self.live(kind, fewer, counts=False)
+        return f"{replay_of(kind, fewer)}: {self.live(kind, fewer, counts=False)}"
+
+
+def replay_of(kind: Kind, steps: Sequence[Step]) -> str:
+    """The options that live these steps again."""
+    return f"--kind '{kind}' --steps '{' '.join(map(str, steps))}'"
 
 
 SHARES = {"append": 2, "upsert": 2}
@@ -110,22 +117,24 @@ def main() -> int:
     parser.add_argument("--length", type=int, default=8)
     parser.add_argument("--kind", default="")
     parser.add_argument("--lap", type=int)
+    parser.add_argument("--steps", type=steps_of)
     parser.add_argument("--shorten", action="store_true")
     asked = parser.parse_args()
     same = [kind for kind in kinds() if str(kind) == asked.kind]
     wanted = same or [kind for kind in kinds() if str(kind).startswith(asked.kind)]
     started = monotonic()
     with opened() as lives:
-        for lap, kind in turns(wanted, asked.seed, asked.lap):
+        for lap, kind in turns(wanted, asked.seed, 0 if asked.steps else asked.lap):
             if lives.applies.total() >= asked.rounds or monotonic() - started > asked.minutes * 60:
                 break
             before = lives.applies.total(), monotonic()
-            steps = history(kind, seeded(f"{kind} {asked.seed} {lap}"), asked.length)
+            steps = asked.steps or history(kind, seeded(f"{kind} {asked.seed} {lap}"), asked.length)
             wrong = lives.live(kind, steps)
             print(f"{kind}: {lives.applies.total() - before[0]} applies, {monotonic() - before[1]:.0f} s", flush=True)
             if wrong:
                 lives.failed += 1
-                replay = f"--seed {asked.seed} --kind '{kind}' --lap {lap} --length {asked.length}"
+                again = f"--seed {asked.seed} --kind '{kind}' --lap {lap} --length {asked.length}"
+                replay = replay_of(kind, steps) if asked.steps else again
                 print(f"{replay}: {wrong}", flush=True)
                 if asked.shorten:
                     print(f"  shortened: {lives.shorten(kind, steps)}", flush=True)

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Hakiri
-from hakiri.model.chunk import Chunk, ChunkKey, Failure, FailureKind, Window
+from hakiri.model.chunk import Chunk, ChunkKey, Failure, FailureKind, TableKey, Window
 from hakiri.model.ledger import Pipeline, Run, RunStatus
 from hakiri.model.span import WholeTable
+from hakiri.model.types import LONG, Field, Struct
 from hakiri.plan.reading import Reading, to_json
+from hakiri.run.schema_history import SchemaDecision
 from hakiri.settings import Settings
 from hakiri.wiring import services, workplace
 from projects import MakeProject
@@ -146,3 +148,17 @@ def test_failed_chunks_and_a_failed_run_are_findings_with_the_command_that_helps
     assert "error[HK127]: the last run of `shop` failed: HK851: it broke" in found["last run of shop"][1]
     assert "hakiri journal r1" in found["last run of shop"][1]
     assert advice in hakiri("plan", "shop").out, "plan gives the same advice"
+
+
+def test_a_table_that_cannot_take_what_its_source_has_now_is_a_finding(shop: Path, hakiri: Hakiri) -> None:
+    (shop / "hakiri.toml").write_text(SHOP.replace(ODD, ""))
+    settings = Settings(cwd=shop)
+    landed = SchemaDecision(columns=Struct((Field("id", LONG), Field("seen", LONG))), key=("id",))
+    with services(settings, workplace(settings).read()) as parts:
+        parts.catalog.register(Pipeline("shop"))
+        parts.catalog.append_schema(TableKey("shop", "cities"), landed.to_text(), after=0)
+    found = findings(hakiri)
+    assert found["shop: cities"][0] == "failed"
+    assert "error[HK803]" in found["shop: cities"][1]
+    assert "`seen`" in found["shop: cities"][1]
+    assert found["shop: orders"][0] == "caution"

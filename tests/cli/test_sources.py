@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,9 @@ from urllib.parse import quote
 import pytest
 
 from cli.conftest import Hakiri
+from hakiri import errors
+from hakiri.run.exit import as_bug
+from hakiri.wiring import log_folder
 from postgres_servers import LoginServer, free_port
 from projects import MakeProject
 
@@ -88,6 +92,27 @@ def test_a_login_that_fails_names_everything_but_the_password(
         assert host in shown
         assert "HK900" not in shown
         assert not [one for one in SPELLINGS if one in shown]
+
+
+def test_neither_the_catalog_nor_a_log_keeps_a_secret(
+    project: MakeProject, hakiri: Hakiri, login: LoginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errors, "_concealed", errors._Concealed())
+    # The user's name is a secret too: it is in the server's words, which the catalog and the journal keep.
+    address = f"${{secret:PW}}:${{secret:PW}}@{login.host}:{login.port}/postgres"
+    settings = '[project]\nname = "p"\n[catalog]\nbackend = "sqlite"\n'
+    root = project({"hakiri.toml": settings, "pipelines/sales.toml": POSTGRES.format(url=f"postgresql://{address}")})
+    monkeypatch.setenv("HAKIRI_CACHE", str(root / "cache"))
+    for command in ("plan", "apply"):
+        assert "password authentication failed" in hakiri(command).err
+    log = as_bug(ValueError(PASSWORD), log_folder()).log
+    assert log
+    kept = {path: path.read_bytes().decode("utf-8", "replace") for path in root.rglob("*") if path.is_file()}
+    assert "ValueError: ***" in kept[Path(log)]
+    assert [path for path, text in kept.items() if path.suffix == ".jsonl" and "HK402" in text], "a journal"
+    assert [path for path, text in kept.items() if ".hakiri" in path.parts and "HK402: " in text], "the catalog"
+    spellings = re.compile("|".join(errors._spellings(PASSWORD)))
+    assert not [path for path, text in kept.items() if spellings.search(text)]
 
 
 @pytest.mark.parametrize(

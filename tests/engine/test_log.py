@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hakiri.engine.log import KEPT_FILES, open_log
+import pytest
+
+from hakiri import errors
+from hakiri.engine.log import KEPT_FILES, _Masked, open_log
 
 
 class Stopped:
@@ -36,3 +40,12 @@ def test_only_the_newest_logs_are_kept(tmp_path: Path) -> None:
     assert len(left) == KEPT_FILES + 1
     assert left[-2:] == [log.path.name, "mine.log"]
     assert left[0] == "engine-20261010T000000-1.log"
+
+
+def test_a_line_of_a_log_has_no_secret_in_its_message_or_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "_concealed", errors._Concealed())
+    errors.conceal("hunter2-hunter2")
+    wrong = ValueError("no user hunter2-hunter2")
+    record = logging.LogRecord("py4j", logging.ERROR, "", 1, "at %s", ("hunter2-hunter2",), (ValueError, wrong, None))
+    line = _Masked("%(message)s").format(record)
+    assert line == "at ***\nValueError: no user ***"

@@ -97,7 +97,7 @@ class Life:
         """Do every step. Raises Difference at the first apply after which the table is not what it should be."""
         self.insert(seeded(0))
         for step in steps:
-            self.told.append(f"{step.deed}({step.seed})")
+            self.told.append(str(step))
             getattr(self, step.deed)(seeded(step.seed))
 
     # Deeds: what an application does to its table.

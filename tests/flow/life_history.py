@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,17 @@ class Step:
 
     deed: str
     seed: int
+
+    def __str__(self) -> str:
+        return f"{self.deed}({self.seed})"
+
+
+def steps_of(text: str) -> list[Step]:
+    """Read steps as they are printed. Raises ValueError if one is not written like `insert(3)`."""
+    found = [re.fullmatch(r"(\w+)\((\d+)\)", word) for word in text.split()]
+    if not all(found):
+        raise ValueError(f"a step is written like `insert(3)`: {text}")
+    return [Step(one[1], int(one[2])) for one in found if one]
 
 
 DEEDS = {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from flow.life import Life, landed
-from flow.life_history import Step, history, shortened
+from flow.life_history import Step, history, shortened, steps_of
 from flow.life_sources import Kind, kinds, seeded
 from flow.shape_table import KINDS, SHAPES, life_of, promised
 from flow.stand import Stand
@@ -101,3 +102,12 @@ def test_a_history_that_fails_is_cut_down_to_the_steps_it_fails_by() -> None:
     long = history(SAMPLE[0], seeded(1), rounds=8)
     culprits = {long[3], long[-2]}
     assert set(shortened(long, lambda some: culprits <= set(some))) == culprits
+
+
+def test_the_steps_that_a_history_prints_are_read_as_the_same_steps(tmp_path: Path) -> None:
+    life = Life(Kind("jsonl", "append", has_key=False, has_cursor=False), Stand(tmp_path))
+    deeds = [Step("insert", 3), Step("update", 1 << 29), Step("empty", 0)]
+    life.live(deeds)
+    assert steps_of(" ".join(life.told)) == deeds
+    with pytest.raises(ValueError, match="like `insert"):
+        steps_of("insert(3) apply")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from hakiri import errors
 from hakiri.engine.errors import JavaMissing
 from hakiri.run.events import SparkAwaited, SparkReady
 from hakiri.run.journal import read_journal
@@ -37,3 +38,12 @@ def test_a_spark_that_does_not_start_is_never_ready(tmp_path: Path) -> None:
         with pytest.raises(JavaMissing):
             waiting.spark()
     assert [type(event.body) for event in read_journal(context.journal.path)] == [SparkAwaited]
+
+
+def test_the_traceback_of_a_bug_is_kept_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "_concealed", errors._Concealed())
+    errors.conceal("hunter2-hunter2")
+    with Shop(tmp_path / "shop").context() as context:
+        log = context.as_bug(ValueError("no user hunter2-hunter2")).log
+    assert log
+    assert Path(log).read_text() == "ValueError: no user ***\n"

@@ -60,7 +60,9 @@ def test_a_table_waits_for_its_quarantined_rows_to_be_kept(shop: Shop) -> None:
     with shop.lander() as lander:
         lander.land(is_last=True)
     assert shop.landed()[0] == [LandingStatus.LANDED]
-    assert DeltaTable(in_the_way).to_pyarrow_dataset().count_rows() == 1
+    (aside,) = DeltaTable(in_the_way).to_pyarrow_table().to_pylist()
+    told = {name: aside[name] for name in ("pipeline_id", "run_id", "node_id", "created_at")}
+    assert told == {"pipeline_id": "shop", "run_id": "run-1", "node_id": "n1", "created_at": shop.clock.now()}
 
 
 def test_a_commit_is_on_the_disk_before_the_catalog_hears_of_it(shop: Shop, synced: list[Path]) -> None:

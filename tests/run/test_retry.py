@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clocks import ManualClock
-from hakiri.errors import HakiriError
+from hakiri import errors
+from hakiri.errors import HakiriError, conceal
 from hakiri.extract.errors import RateLimited, SourceRefused, SourceUnreachable
 from hakiri.model.chunk import FailureKind
 from hakiri.run.retry import Backoff, call_with_retries, failure_of
@@ -82,3 +83,13 @@ def test_a_failed_attempt_means_another_or_none() -> None:
     assert failure_of(UNREACHABLE, BACKOFF, 2).kind is FailureKind.RETRYABLE
     assert failure_of(UNREACHABLE, BACKOFF, 2).retry_after_seconds == 2.0
     assert failure_of(REFUSED, BACKOFF, 1).kind is FailureKind.PERMANENT
+
+
+@pytest.mark.parametrize("kind", [SourceUnreachable, SourceRefused])
+def test_what_the_catalog_keeps_of_a_failed_attempt_has_no_secret(
+    monkeypatch: pytest.MonkeyPatch, kind: type[SourceUnreachable | SourceRefused]
+) -> None:
+    monkeypatch.setattr(errors, "_concealed", errors._Concealed())
+    conceal("hunter2-hunter2")
+    error = kind(connector="x", reason="no user hunter2-hunter2")
+    assert failure_of(error, Backoff(), 1).message.endswith("no user ***")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 from conformance.connector.stands import COLUMNS, ODD, Stand
-from hakiri.errors import SourceError
+from hakiri.errors import SourceError, render
 from hakiri.extract.connectors.port import Connector
 from hakiri.extract.errors import ColumnMissing, SourceUnreachable, TableMissing
 from hakiri.model.errors import BadConfig
@@ -70,6 +71,12 @@ def test_what_nobody_knows_is_retried(stand: Stand) -> None:
     error = stand.connector.classify(RuntimeError("row 5 has password hunter2"), stand.table)
     assert error.recovery.value == "retry"
     assert "hunter2" not in error.text()
+
+
+@pytest.mark.parametrize("kind", [KeyError, AttributeError, RuntimeError])
+def test_what_nobody_knows_is_told_without_the_name_of_an_exception(stand: Stand, kind: type[Exception]) -> None:
+    error = render(stand.connector.classify(kind("x"), stand.table))
+    assert not re.findall(r"\w+(?:Error|Exception)", error)
 
 
 def test_an_error_of_ours_stays_what_it_is(stand: Stand) -> None:

@@ -39,7 +39,7 @@ ROUNDS = 60
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 DECIMALS = ("decimal(38,10)", "decimal(10,2)", "decimal(38,0)", "decimal(38,38)", "decimal(1,0)")
 TIMES = ("date", "timestamp", "timestamp_ntz")
-KINDS = (*INTEGERS, *DECIMALS, "float", "double", *TIMES, "boolean", "string")
+KINDS = (*INTEGERS, *DECIMALS, "float", "double", *TIMES, "boolean", "string", "binary")
 NESTED = ("array<{}>", "struct<a:{}>", "map<string,{}>")
 ARROW_KINDS = {"int64": "bigint", "double": "double", "bool": "boolean", "string": "string", "date32[day]": "date"}
 ARROW_KINDS |= {"timestamp[us]": "timestamp_ntz", "timestamp[us, tz=UTC]": "timestamp"}
@@ -64,6 +64,8 @@ def is_same(text: str, kind: str, value: Any) -> bool:
         return {"true": True, "false": False, "1": True, "0": False}.get(text.lower()) is value
     if kind in TIMES:
         return nanoseconds(text, kind) == since_1970(value)
+    if kind == "binary":
+        return bool(text.encode(errors="surrogateescape") == value)
     return bool(text == value)
 
 
@@ -258,7 +260,7 @@ def text_for(kind: str, random: Random) -> str:
         return time_text(random)
     if kind == "boolean":
         return boolean_text(random)
-    return any_text(random) if kind == "string" else number_text(random)
+    return any_text(random) if kind in ("string", "binary") else number_text(random)
 
 
 # --- reading
@@ -411,6 +413,12 @@ def stored_texts(_kind: pa.DataType, random: Random) -> tuple[str, str]:
     return text, text
 
 
+def stored_bytes(_kind: pa.DataType, random: Random) -> tuple[bytes, str]:
+    """Bytes, about half of them UTF-8, and a text that encodes to them."""
+    value = any_text(random).encode() if random.random() < 0.5 else random.randbytes(random.randint(0, 8))
+    return value, value.decode(errors="surrogateescape")
+
+
 def stored_booleans(_kind: pa.DataType, random: Random) -> tuple[bool, str]:
     value = random.random() < 0.5
     return value, str(value).lower()
@@ -426,11 +434,13 @@ STORED: dict[pa.DataType, Callable[[pa.DataType, Random], tuple[Any, str]]] = {
     pa.string(): stored_texts,
     pa.large_string(): stored_texts,
     pa.bool_(): stored_booleans,
+    pa.binary(): stored_bytes,
+    pa.large_binary(): stored_bytes,
 }
 
 
 def is_same_stored(stored: pa.DataType, text: str, kind: str, value: Any) -> bool:
-    is_text = pa.types.is_string(stored) or pa.types.is_large_string(stored)
+    is_text = stored in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
     if kind == "string" and not is_text:
         if pa.types.is_temporal(stored):
             return nanoseconds(value, "timestamp" if text.endswith("Z") else "date") == nanoseconds(

@@ -295,3 +295,18 @@ def test_a_double_becomes_the_decimal_that_it_is_written_as_or_is_a_misfit(numbe
 )
 def test_a_declared_type_has_an_arrow_type(text: str, kind: pa.DataType) -> None:
     assert arrow_type(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "reason"),
+    [
+        ({"a": 1}, "bigint", "is an object, not a number"),
+        ([1], "double", "is a list, not a number"),
+        (True, "decimal(10,2)", "is a boolean, not a number"),
+        (b"1", "bigint", "is binary, not a number"),
+        ("1", "binary", "is text in a binary column"),
+        (Decimal(1), "binary", "is a number in a binary column"),
+    ],
+)
+def test_a_value_of_another_kind_is_told_in_plain_words(value: Any, kind: str, reason: str) -> None:
+    assert fit_values([value], arrow_type(kind)).misfits == {0: reason}

@@ -296,7 +296,7 @@ def _decimal(value: Any, kind: pa.DataType) -> Any:
 
 def _number(value: Any) -> int | float | Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise ValueError(f"is a {type(value).__name__}, not a number")
+        raise ValueError(f"is {_what(value)}, not a number")
     # Converting a long number of another type to float would give infinity.
     is_finite = value.is_finite() if isinstance(value, Decimal) else isinstance(value, int) or math.isfinite(value)
     if not is_finite:
@@ -307,7 +307,26 @@ def _number(value: Any) -> int | float | Decimal:
 def _bytes(value: Any, _kind: pa.DataType) -> bytes:
     if isinstance(value, bytes):
         return value
-    raise ValueError(f"is a {type(value).__name__} in a binary column")
+    raise ValueError(f"is {_what(value)} in a binary column")
+
+
+def _what(value: Any) -> str:
+    """Say in plain words what kind of value it is."""
+    match value:
+        case bool():
+            return "a boolean"
+        case str():
+            return "text"
+        case bytes():
+            return "binary"
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case int() | float() | Decimal():
+            return "a number"
+        case _:
+            return "a value of another kind"
 
 
 def _list(value: Any, kind: pa.DataType) -> list[Any]:
