@@ -92,4 +92,4 @@ def test_what_the_catalog_keeps_of_a_failed_attempt_has_no_secret(
     monkeypatch.setattr(errors, "_concealed", errors._Concealed())
     conceal("hunter2-hunter2")
     error = kind(connector="x", reason="no user hunter2-hunter2")
-    assert failure_of(error, Backoff(), 1).message.endswith("no user ***")
+    assert failure_of(error, BACKOFF, 1).message.endswith("no user ***")

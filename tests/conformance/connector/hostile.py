@@ -89,7 +89,7 @@ class HostileConnector:
     def classify(self, failure: Exception, table: SourceTable) -> SourceError:
         if isinstance(failure, SourceError):
             return failure
-        return SourceFailed(connector="hostile", table=table.name, reason=type(failure).__name__)
+        return SourceFailed(connector="hostile", table=table.name)
 
     def _see(self, table: SourceTable) -> None:
         if self.mood is Mood.ABSENT:

@@ -48,7 +48,7 @@ class _Walked:
     def classify(self, failure: Exception, table: SourceTable) -> SourceError:
         if isinstance(failure, SourceError):
             return failure
-        return SourceFailed(connector="walked", table=table.name, reason=type(failure).__name__)
+        return SourceFailed(connector="walked", table=table.name)
 
     def _see(self, table: SourceTable) -> None:
         if not self.file.exists():
