@@ -124,6 +124,52 @@ def test_what_lands_in_another_order_than_the_files_is_told(tmp_path: Path, case
 
 
 @pytest.mark.parametrize(
+    ("encoding", "column", "is_refused"),
+    [
+        ("UTF-8", "word", False),
+        ("UTF-16le", "word", True),
+        ("UTF-16be", "word", True),
+        ("UTF-16le", "number", False),
+        ("UTF-16le", "day", False),
+    ],
+)
+def test_sqlite_compares_the_bytes_of_utf_16_so_a_text_of_it_is_no_cursor(
+    tmp_path: Path, encoding: str, column: str, is_refused: bool
+) -> None:
+    connection = sqlite3.connect(tmp_path / "x.db")
+    connection.execute(f"PRAGMA encoding = '{encoding}'")
+    connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, word TEXT, number INTEGER, day DATE)")
+    rows = [("z", 1, "2026-01-01"), ("\u0101", 2, "2026-01-02")]
+    connection.executemany("INSERT INTO t (word, number, day) VALUES (?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    source = open_connector("sqlite", {"path": str(tmp_path / "x.db")})
+    schema = source.describe(SourceTable("t", cursor=column))
+    told = f"it is text in {encoding} at the source and lands as string, which sorts otherwise"
+    assert schema.unordered == (told if is_refused else "")
+    assert (source.survey(schema).high is None) is is_refused
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le", "UTF-16be"])
+def test_pieces_of_a_sqlite_table_by_a_text_key_have_each_row_once_in_any_encoding(
+    tmp_path: Path, encoding: str
+) -> None:
+    words = ["a", "z", "\u00e9", "\u0101", "\u4e2d", "\uffee", "\U0001f600", "\u0101b"]
+    connection = sqlite3.connect(tmp_path / "x.db")
+    connection.execute(f"PRAGMA encoding = '{encoding}'")
+    connection.execute("CREATE TABLE t (word TEXT PRIMARY KEY) WITHOUT ROWID")
+    connection.executemany("INSERT INTO t VALUES (?)", [(word,) for word in words])
+    connection.commit()
+    connection.close()
+    source = open_connector("sqlite", {"path": str(tmp_path / "x.db"), "piece_rows": 2})
+    schema = source.describe(SourceTable("t"))
+    pieces = source.survey(schema).pieces
+    read = [row for piece in pieces for batch in source.read(schema, piece.span) for row in batch["word"].to_pylist()]
+    assert len(pieces) > 2
+    assert sorted(read) == sorted(words)
+
+
+@pytest.mark.parametrize(
     ("server", "kind", "asks"),
     [
         ("int8", pa.int64(), False),

@@ -34,6 +34,7 @@ BATCH_BYTES = 16 << 20
 SAMPLE_ROWS = 1_000
 
 COLUMNS = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid"
+ENCODING = "PRAGMA encoding"
 SEEN = "SELECT 1 FROM {table} LIMIT 0"
 SAMPLE = "SELECT {column} FROM {table} LIMIT {rows}"
 OTHER_STORAGE = "SELECT typeof({column}) FROM {table} WHERE typeof({column}) NOT IN ('null', ?) LIMIT 1"
@@ -139,9 +140,12 @@ def _sampled(connection: sqlite3.Connection, table: SourceTable, column: str) ->
 
 
 def _why_unordered(connection: sqlite3.Connection, table: SourceTable, declared: str, kind: pa.DataType) -> str:
-    """Return why the cursor sorts differently than in the landed table, by its type or its stored values."""
+    """Return why the cursor sorts differently than in the landed table, by its type, encoding or stored values."""
     if reason := why_unordered(declared, kind):
         return reason
+    (encoding,) = connection.execute(ENCODING).fetchone()
+    if pa.types.is_string(kind) and encoding != "UTF-8":
+        return sorts_otherwise(f"text in {encoding}", kind)
     if not (wanted := storage_class(declared, kind)):
         return ""
     sql = OTHER_STORAGE.format(column=quoted(table.cursor or ""), table=relation(table))

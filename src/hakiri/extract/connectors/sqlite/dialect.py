@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,8 @@ from hakiri.extract.connectors.sql.dialect import quoted
 from hakiri.extract.connectors.sqlite.types import below, bounded, from_sqlite, instant_function, is_temporal, to_sqlite
 from hakiri.model.key import KeyValue
 from hakiri.model.table import TableSchema
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -34,8 +37,9 @@ class SqliteDialect:
 
     def bind(self, column: str, value: KeyValue) -> str:
         bound = to_sqlite(value, self._type(column))
-        if isinstance(bound, str) and not bound.isascii():
-            # Stored text may not be UTF-8, but the driver binds only UTF-8.
+        if isinstance(bound, str) and _SURROGATE.search(bound):
+            # Stored text may not be UTF-8, but the driver binds only UTF-8. Other text is bound as it is, because the
+            # bytes of a cast are taken for the encoding of the file.
             self.values.append(bound.encode("utf-8", "surrogateescape"))
             return "CAST(? AS TEXT)"
         self.values.append(bound)
