@@ -308,6 +308,34 @@ def test_numbered_columns_of_a_file_without_a_header_can_be_declared(tmp_path: P
     ]
 
 
+def test_lines_without_a_header_have_as_many_fields_as_the_table_was_described_with(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/1.csv": b"1,x\n", "t/2.csv": b"7;x\n"}, header=False)
+    schema = connector.describe(SourceTable("t"))
+    assert read(connector)[1:] == ([{"column_1": "1", "column_2": "x"}], [(1, "has 1 field where 2 are due", None)])
+    folder(tmp_path, {"t/2.csv": b"7,x,y\n8,z\n"})
+    batches = list(connector.read(schema, WholeTable()))
+    assert [kind_of(batch) for batch in batches] == [BatchKind.ROWS, BatchKind.QUARANTINED, BatchKind.ROWS]
+
+
+def test_one_odd_first_line_without_a_header_does_not_decide_how_many_fields_are_due(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/1.csv": b"made,by,hand\n1,x\n2,y\n", "t/2.csv": b"3,z\n"}, header=False)
+    _, rows, faults = read(connector)
+    assert [row["column_1"] for row in rows] == [1, 2, 3]
+    assert faults == [(1, "has 3 fields where 2 are due", None)]
+
+
+def test_a_line_without_a_declared_numbered_column_is_quarantined(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/1.csv": b"1,2,x\n", "t/2.csv": b"7\n", "t/3.csv": b"8,y\n"}, header=False)
+    _, rows, faults = read(connector, Column("column_1", "string"), Column("column_3", "string"))
+    assert rows == [{"column_1": "1", "column_3": "x"}]
+    assert faults == [(1, "has 1 field where 3 are due", None), (1, "has 2 fields where 3 are due", None)]
+
+
+def test_a_numbered_column_that_no_file_has_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ColumnMissing, match="column_30"):
+        read(folder(tmp_path, {"t.csv": b"1,2,x\n"}, header=False), Column("column_1"), Column("column_30"))
+
+
 def test_objects_without_members_are_quarantined_where_there_is_no_column_for_them(tmp_path: Path) -> None:
     _, rows, faults = read(folder(tmp_path, {"t.jsonl": b"{}\n{}\n"}))
     assert rows == []

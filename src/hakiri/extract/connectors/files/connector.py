@@ -135,8 +135,7 @@ class FilesConnector:
 
     def _schema(self, table: SourceTable, found: Found, asked: list[str]) -> pa.Schema:
         store = Store(self.config)
-        fields = pa.schema([(name, pa.string()) for name in asked])
-        wanted = Wanted(fields, not asked, found.path, table.name, tuple(asked))
+        wanted = Wanted(pa.schema([]), not asked, found.path, table.name, tuple(asked))
         with self._translated(table, found.path):
             if found.format == "parquet":
                 with store.random(found) as opened:

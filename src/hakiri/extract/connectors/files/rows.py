@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -171,7 +173,10 @@ def csv_schema(stream: Front, config: FilesConfig, wanted: Wanted, rows: int) ->
     dialect = _dialect(config)
     found = records(lines(stream, config.encoding, config.max_line_bytes), dialect)
     names, found = _header(found, config, dialect, wanted)
-    sample = parse(list(islice(found, rows)), len(names), dialect)
+    block = list(islice(found, rows))
+    if wanted.or_more and not config.header:
+        names = _numbered(_usual_width(block, dialect) or len(names))
+    sample = parse(block, len(names), dialect)
     texts = [fit_array(column, pa.string()).array for column in sample.columns]
     return pa.schema([(name, type_of_texts(column)) for name, column in zip(names, texts, strict=True)])
 
@@ -209,7 +214,7 @@ def _header(
     else:
         return [], iter(passed)
     if not config.header:
-        return _names_by_place(list(wanted.asked), len(fields)), chain(passed, [first], found)
+        return _names_by_place(wanted, len(fields)), chain(passed, [first], found)
     try:
         names = [(field or b"").decode() for field in fields]
     except UnicodeDecodeError as cause:
@@ -225,10 +230,25 @@ def _fields(types: dict[str, pa.DataType]) -> list[pa.Field]:
     return [pa.field(name, kind) for name, kind in types.items()]
 
 
-def _names_by_place(declared: list[str], width: int) -> list[str]:
-    """Return the field names of a file without a header. Lines of another width than declared are quarantined."""
-    numbered = [f"column_{index + 1}" for index in range(width)]
-    return declared if len(declared) == width or (declared and not set(declared) & set(numbered)) else numbered
+def _names_by_place(wanted: Wanted, width: int) -> list[str]:
+    """Return the field names of a file without a header. Lines of another width than the table's are quarantined."""
+    if not all(map(_NUMBERED.fullmatch, wanted.asked)):
+        return list(wanted.asked)
+    due = max((int(found[1]) for name in wanted.fields.names if (found := _NUMBERED.fullmatch(name))), default=0)
+    return _numbered(due if wanted.or_more and due else max(width, due))
+
+
+_NUMBERED = re.compile("column_([1-9][0-9]{0,4})")
+
+
+def _numbered(width: int) -> list[str]:
+    return [f"column_{index + 1}" for index in range(width)]
+
+
+def _usual_width(found: Iterable[Record], dialect: CsvDialect) -> int:
+    """Return the number of fields that most of these lines have."""
+    widths = Counter(dialect.width(one.text) for one in found if one.fault is None and one.text.strip())
+    return max(widths, key=widths.__getitem__, default=0)
 
 
 def _fields_of(first: Record, dialect: CsvDialect, origin: str) -> list[bytes | None]:
