@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -189,6 +191,26 @@ def test_rows_are_looked_up_in_a_landed_table(project: Path, hakiri: Hakiri) -> 
         ("barbara", None),
     ]
     assert set(tried["after"][0]) == {"number", "author", "team"}
+
+
+def test_a_plan_warns_that_a_joined_table_decides_how_a_row_that_is_read_again_lands(
+    project: Path, hakiri: Hakiri
+) -> None:
+    with closing(sqlite3.connect(project / "shop.db")) as database:
+        database.execute("CREATE TABLE orders (login TEXT)")
+    write_deltalake(str(project / ".hakiri/context/tables/people"), pa.table({"login": ["grace"], "team": ["a"]}))
+    people = '[[pipeline]]\nid = "people"\nsource = { connector = "files", config = { path = "data" } }\n'
+    orders = MANIFEST.replace('"files", config = { path = "data" }', '"sqlite", config = { path = "shop.db" }')
+    manifest = f'{orders.replace("github_issues", "orders")}\n{people}tables = ["people"]\n'
+    (project / "hakiri.toml").write_text(manifest)
+    (project / "transforms/issues.py").write_text(
+        SOURCE.partition("    return")[0] + '    return df.join(hk.table("people"), on="login")\n'
+    )
+    hakiri("compile", "--all")
+    told = hakiri("plan", "issues", "--json").json()["pipelines"][0]["tables"][0]["cautions"]
+    assert [one["text"].partition(" has changed")[0] for one in told if one["kind"] == "joined-table"] == [
+        "a row that is read again after `people`"
+    ]
 
 
 @pytest.mark.parametrize(

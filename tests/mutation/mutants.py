@@ -371,6 +371,16 @@ MUTANTS = {
         ),
         (f"{OF_FILES}[append-found1-key1-changed-file]", f"{OF_FILES}[append-found3-key3-renamed-file]"),
     ),
+    "a joined table that nobody is warned of": Mutant(
+        SHAPE,
+        (Edit("hakiri.plan.caution:_joined", "yield CautionKind.JOINED_TABLE, text", "yield from ()"),),
+        (
+            (
+                f"{CAUTIONS}::test_a_joined_table_is_warned_of_where_rows_that_are_read_again_are_known_by_content"
+                "[append-transform0-False-True]"
+            ),
+        ),
+    ),
     "a pre-hook that failed, passed over": Mutant(
         "Hooks",
         (Edit(CALL_HOOK, "        raise\n", "        return\n"),),

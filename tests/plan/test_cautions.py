@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hakiri.model.source import Piece, Survey
 from hakiri.model.span import OneFile
 from hakiri.model.types import LONG, STRING
 from hakiri.plan.caution import CautionKind
-from hakiri.plan.facts import ColumnFact
+from hakiri.plan.facts import ColumnFact, TransformFact
 from hakiri.plan.make import make_plan
 from hakiri.plan.rounds import chunk_name
 from plan.world import facts_of, landed_keys, rows_of, spec_of, state_of, survey_of
@@ -101,6 +102,36 @@ def test_a_file_that_has_changed_or_looks_like_one_that_landed_is_warned_of(
     told = cautions(spec, produced=BEFORE, primary_key=key, survey=files(*found), **state)
     assert [one for one in (CautionKind.CHANGED_FILE, CautionKind.RENAMED_FILE) if one in told] == [kind] * bool(kind)
     assert "a.csv" in told.get(kind, "") if kind else True
+
+
+JOINING = TransformFact("cafe" * 16, sees_all=False, joins=("geo.countries",))
+
+
+@pytest.mark.parametrize(
+    ("mode", "transform", "is_full_refresh", "is_told"),
+    [
+        ("append", JOINING, False, True),
+        ("append", replace(JOINING, joins=()), False, False),
+        ("append", None, False, False),
+        ("append", JOINING, True, False),
+        ("upsert", JOINING, False, False),
+        ("truncate", JOINING, False, False),
+    ],
+)
+def test_a_joined_table_is_warned_of_where_rows_that_are_read_again_are_known_by_content(
+    mode: str, transform: TransformFact | None, is_full_refresh: bool, is_told: bool
+) -> None:
+    told = cautions({"load": {"mode": mode}}, transform=transform, is_full_refresh=is_full_refresh)
+    assert (CautionKind.JOINED_TABLE in told) is is_told
+    assert ("`geo.countries`" in told.get(CautionKind.JOINED_TABLE, "")) is is_told
+
+
+@pytest.mark.parametrize(("version", "is_told"), [("10-1", False), ("12-3", True)])
+def test_a_joined_table_is_no_matter_for_files_that_are_read_once(version: str, is_told: bool) -> None:
+    spec = {"load": {"mode": "append"}, "incremental": None}
+    state = landed(spec, ("a.csv", "10-1"))
+    told = cautions(spec, transform=JOINING, survey=files(("a.csv", version), ("b.csv", "10-2")), **state)
+    assert (CautionKind.JOINED_TABLE in told) is is_told
 
 
 @pytest.mark.parametrize(("tail", "is_told"), [("ab", True), ("cd", False), ("", False)])

@@ -15,6 +15,7 @@ from hakiri.model.span import OneFile
 from hakiri.plan.batch import is_of_files, needs_order
 from hakiri.plan.chunking import Portion
 from hakiri.plan.facts import PipelineFacts, TableFacts
+from hakiri.plan.overlap import landed_before
 from hakiri.plan.read_from import cursor_column, cursor_of, type_of_cursor
 from hakiri.plan.reading import from_json
 from hakiri.plan.rounds import History, round_in_name
@@ -47,6 +48,7 @@ class CautionKind(StrEnum):
     MIXED_SHAPES = "mixed-shapes"
     CHANGED_FILE = "changed-file"
     RENAMED_FILE = "renamed-file"
+    JOINED_TABLE = "joined-table"
     LOST_MANIFESTS = "lost-manifests"
 
 
@@ -91,6 +93,7 @@ def cautions(
             _schema(changes),
             _partitioning(table),
             _transform(table),
+            _joined(pipeline, table, history),
             _new_columns(pipeline, table, history, changes),
             _files(pipeline, table, history, portions),
             _lost(pipeline, table, history),
@@ -228,6 +231,19 @@ def _partitioning(table: TableFacts) -> Cautions:
 def _transform(table: TableFacts) -> Cautions:
     if table.transform and table.transform.sees_all:
         yield CautionKind.PER_CHUNK, "the transform sorts, groups or numbers the rows of one chunk, not of the table"
+
+
+def _joined(pipeline: PipelineFacts, table: TableFacts, history: History) -> Cautions:
+    """Warn where a row that is read again may come out of a join in another form (docs/guarantees.md)."""
+    joins = table.transform.joins if table.transform else ()
+    if not joins or not pipeline.load(table).is_known_by_content or table.is_full_refresh:
+        return
+    if is_of_files(table) and not landed_before(history, table.survey.pieces if table.survey else ()):
+        return
+    named = ", ".join(f"`{name}`" for name in joins)
+    what = f"a row that is read again after {named} has changed lands again, in its new form, beside the old one"
+    text = f"{what}; `hakiri apply {pipeline.spec.id} --full-refresh` lands every row once"
+    yield CautionKind.JOINED_TABLE, text
 
 
 def _new_columns(

@@ -37,6 +37,8 @@ class TransformFact:
     """Whether it works on a chunk at once, so that what it sorts or groups are a chunk's rows, not the table's."""
     keeps_cursor: bool = True
     """Whether the cursor lands as it was read."""
+    joins: tuple[str, ...] = ()
+    """The landed tables that rows are looked up in; the digest does not depend on their rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -223,7 +223,12 @@ def _fit(spec: PipelineSpec, table: TableSpec, schema: TableSchema, reshape: Res
         primary_key=key_after(spec, table, schema.primary_key, reshape, tuple(column.name for column in produced)),
         source_key=schema.own_key,
         produced=produced,
-        transform=TransformFact(reshape.digest, reshape.sees_all, keeps_cursor=_keeps_cursor(spec, table, reshape)),
+        transform=TransformFact(
+            reshape.digest,
+            reshape.sees_all,
+            keeps_cursor=_keeps_cursor(spec, table, reshape),
+            joins=tuple(reshape.references),
+        ),
         unordered=schema.unordered,
     )
 
