@@ -78,7 +78,7 @@ def files(*found: tuple[str, str]) -> Survey:
 
 def landed(spec: dict[str, Any], *found: tuple[str, str]) -> dict[str, Any]:
     chunks: tuple[Chunk, ...] = make_plan([facts_of(spec_of(**spec), survey=files(*found))]).new_chunks
-    return {"known": tuple(state_of(one, ChunkStatus.DONE) for one in chunks), "landed": landed_keys(chunks)}
+    return {"known": tuple(state_of(one, ChunkStatus.DONE, rows=1) for one in chunks), "landed": landed_keys(chunks)}
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_pieces_of_a_sqlite_table_by_a_text_key_have_each_row_once_in_any_encodi
     connection.executemany("INSERT INTO t VALUES (?)", [(word,) for word in words])
     connection.commit()
     connection.close()
-    source = open_connector("sqlite", {"path": str(tmp_path / "x.db"), "piece_rows": 2})
+    source = open_connector("sqlite", {"path": str(tmp_path / "x.db"), "piece_rows": 1})
     schema = source.describe(SourceTable("t"))
     pieces = source.survey(schema).pieces
     read = [row for piece in pieces for batch in source.read(schema, piece.span) for row in batch["word"].to_pylist()]
