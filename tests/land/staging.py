@@ -46,7 +46,9 @@ def order(key: int | None, note: str | None = "new", seen: int | None = 1) -> Ro
 
 
 def hash_of(row: Row) -> str:
-    return hashlib.sha256(repr(sorted(row.items())).encode()).hexdigest()[:32]
+    """A hash of the row's content, in which NULL leaves no trace, as in that of `extract.encoding`."""
+    given = sorted((name, value) for name, value in row.items() if value is not None)
+    return hashlib.sha256(repr(given).encode()).hexdigest()[:32]
 
 
 def provenance(schema: pa.Schema) -> pa.Schema:

@@ -9,10 +9,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hakiri.land.decide.same_rows import MOST_SHAPES, Shape, assumed, comparisons, remembered
+from hakiri.land.decide.same_rows import (
+    MOST_SHAPES,
+    Given,
+    Shape,
+    assumed,
+    comparisons,
+    given_by,
+    is_unchanged,
+    remembered,
+)
 from hakiri.land.lander import Outcome
 from hakiri.model.staged import HASH_COLUMN, INGESTED_COLUMN, Tally
-from hakiri.model.types import Array, Field, Simple, Struct
+from hakiri.model.types import STRING, Array, Field, Simple, Struct
 from land.staging import ORDERS, Row, Workshop, order
 
 OVERLAP: dict[str, Any] = {"removes_overlap": True, "cursor": "seen"}
@@ -152,3 +161,28 @@ def test_members_of_records_that_only_one_side_has_are_not_compared() -> None:
     told = "TRANSFORM({row}.`lines`, hakiri_0 -> IF(hakiri_0 IS NULL, NULL, NAMED_STRUCT('sku', hakiri_0.`sku`)))"
     assert one.staged == ("s.`id`", told.format(row="s"))
     assert one.stored == ("t.`id`", told.format(row="t"))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "is_compared"),
+    [
+        (("id note",), False),
+        (("id note extra",), False),
+        (("id note", "id"), True),
+        (("id", "id note"), True),
+        ((), True),
+    ],
+)
+def test_hashes_alone_decide_what_an_upsert_replaces_where_all_rows_were_read_with_its_columns(
+    shapes: tuple[str, ...], is_compared: bool
+) -> None:
+    def columns(names: str) -> Struct:
+        return Struct(tuple(Field(name, STRING) for name in names.split()))
+
+    staged = columns("id note")
+    stored = Struct((*staged.fields, Field(HASH_COLUMN, STRING)))
+    read = [Shape(columns(names), FIRST + timedelta(days=day)) for day, names in enumerate(shapes)]
+    condition = is_unchanged(stored, stored, Given((given_by(stored),)), [staged], read, {})
+    assert f"t.`{HASH_COLUMN}` = s.`{HASH_COLUMN}`" in condition
+    assert ("t.`note` <=> s.`note`" in condition) is is_compared
+    assert ("`id`" in condition) is (shapes == ())

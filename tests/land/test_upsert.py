@@ -140,6 +140,21 @@ def test_columns_that_come_and_go(spark_workshop: Workshop) -> None:
     ]
 
 
+@pytest.mark.parametrize("cursor", ["seen", None])
+def test_a_column_that_comes_back_without_a_value_loses_the_stored_one(
+    spark_workshop: Workshop, cursor: str | None
+) -> None:
+    options = {**BY_ID, "cursor": cursor}
+    spark_workshop.hold(order(2, "b", 1))
+    without = pa.schema([field for field in ORDERS if field.name != "note"])
+    spark_workshop.land(spark_workshop.chunk([{"id": 2, "seen": 2}], schema=without, day=2), **options)
+    assert spark_workshop.rows() == [(2, "b", 2)]
+    spark_workshop.land(spark_workshop.chunk([order(2, None, 2)], day=3), **options)
+    assert spark_workshop.rows() == [(2, None, 2)]
+    again = spark_workshop.land(spark_workshop.chunk([order(2, None, 2)], day=4), **options)
+    assert again.outcome is Outcome.UNCHANGED
+
+
 def test_members_of_records_that_come_and_go(spark_workshop: Workshop) -> None:
     def schema(**members: pa.DataType) -> pa.Schema:
         return pa.schema([*ORDERS, pa.field("shop", pa.struct([pa.field(*one) for one in members.items()]))])

@@ -134,6 +134,19 @@ def test_a_joined_table_is_no_matter_for_files_that_are_read_once(version: str, 
     assert (CautionKind.JOINED_TABLE in told) is is_told
 
 
+@pytest.mark.parametrize(
+    ("survey", "incremental", "is_told"),
+    [(files(("a.csv", "10-1")), None, True), (files(("a.csv", "10-1")), "cursor", False), (ROWS, None, False)],
+)
+def test_files_without_a_cursor_that_lands_may_have_a_key_twice_whatever_it_is(
+    survey: Survey, incremental: str | None, is_told: bool
+) -> None:
+    spec = {"load": {"mode": "upsert"}, "incremental": incremental}
+    told = cautions(spec, produced=BEFORE, primary_key=("id",), source_key=("id",), survey=survey)
+    assert ("that of the last file, by name, and line counts" in told.get(CautionKind.NO_ORDER, "")) is is_told
+    assert (CautionKind.NO_ORDER in told) is is_told
+
+
 @pytest.mark.parametrize(("tail", "is_told"), [("ab", True), ("cd", False), ("", False)])
 def test_a_copy_of_another_age_is_known_by_its_size_and_its_last_bytes(tail: str, is_told: bool) -> None:
     spec = {"load": {"mode": "append"}, "incremental": None}

@@ -11,6 +11,7 @@ from flow.stand import change
 from hakiri.engine.errors import JavaMissing
 from hakiri.model.ledger import LandingStatus
 from hakiri.run.context import RunContext
+from hakiri.run.facts import describe_tables
 from hakiri.run.heartbeat import Heartbeat
 from hakiri.run.hooks import TableHooks
 from hakiri.run.journal import Journal
@@ -39,14 +40,18 @@ class Shop(Rounds):
             }
         )
 
-    def stage(self, *cities: str | None) -> None:
-        """A row for each city, staged and not landed."""
+    def fill(self, *cities: str | None, key: str = "id") -> None:
+        """A row for each city, in a table with this primary key."""
         rows = [(number, city) for number, city in enumerate(cities, start=1)]
         change(
             self.root / "shop.sqlite",
-            "CREATE TABLE orders (id INTEGER PRIMARY KEY, city TEXT)",
+            f"CREATE TABLE orders (id INTEGER NOT NULL, city TEXT, PRIMARY KEY ({key}))",
             many=[("INSERT INTO orders VALUES (?, ?)", rows)],
         )
+
+    def stage(self, *cities: str | None) -> None:
+        """A row for each city, staged and not landed."""
+        self.fill(*cities)
         self.carry_out(lands=0)
 
     @contextmanager
@@ -68,8 +73,8 @@ class Shop(Rounds):
     def lander(self, catalog: Any = None) -> Iterator[TableLander]:
         """What lands the table."""
         with self.context(catalog) as context:
-            table = self.spec.tables[0]
-            yield TableLander(context, table, hooks=TableHooks(context, table), key=("id",))
+            (table,) = describe_tables(self.spec, context.services.connector(self.spec), None).facts.tables
+            yield TableLander(context, table.spec, hooks=TableHooks(context, table.spec), key=table.primary_key)
 
     def landed(self) -> tuple[list[LandingStatus], str | None]:
         """How far the table's landings are, and its cursor."""

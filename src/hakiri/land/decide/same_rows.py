@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from hakiri.land.decide.fit_columns import fitted_column, fitted_value
 from hakiri.land.sql import column, literal, text
-from hakiri.model.columns.renames import outdated
+from hakiri.model.columns.renames import outdated, present_name
 from hakiri.model.staged import HASH_COLUMN, INGESTED_COLUMN, PROVENANCE
 from hakiri.model.types import STRING, Array, Field, Map, Struct, Type, within
 
@@ -48,6 +48,11 @@ class Shape:
     def is_like(self, other: Struct) -> bool:
         """Return whether rows of both can be compared by their hashes."""
         return not self.is_assumed and _content(self.columns) == _content(other)
+
+    def lacks(self, other: Struct) -> tuple[str, ...]:
+        """Return the columns of `other` that rows of this shape may have been read without."""
+        known = frozenset() if self.is_assumed else _content(self.columns)
+        return tuple(one.name for one in _own(other).fields if replace(one, is_nullable=True) not in known)
 
 
 def remembered(known: Iterable[Shape], staged: Iterable[tuple[Struct, datetime | None]]) -> tuple[Shape, ...]:
@@ -151,15 +156,40 @@ def merged_value(stored: Struct, wanted: Field, given: Given) -> str:
     return _merged(stored, wanted, given, (), of_staged="s", of_stored="t")
 
 
-def is_stored_alike(schema: Struct, stored: Struct, given: Given) -> str:
-    """Return the condition that replacing the stored row `t` by the staged row `s` would change nothing."""
-    compared = (one for one in schema.fields if one.name not in PROVENANCE and given.condition(one.name) != "FALSE")
-    return " AND ".join(_alike(stored, one, given) for one in compared) or "TRUE"
+def is_unchanged(
+    schema: Struct,
+    stored: Struct,
+    given: Given,
+    staged: Sequence[Struct],
+    shapes: Sequence[Shape],
+    renamed: Mapping[str, str],
+) -> str:
+    """Return the condition that replacing the stored row `t` by the staged row `s` would change nothing.
+
+    Hashes decide for the columns that all rows were read with. A hash does not distinguish NULL from a column that was
+    not read, in which `t` keeps an older value; so the values of such columns are compared as well.
+    """
+    conditions = []
+    if stored.find(HASH_COLUMN) is not None:
+        unsure = _read_without(staged, tuple(shapes) or (assumed(stored),), renamed)
+        values = [_alike(stored, one, given) for one in _replaced(schema, given) if one.name.lower() in unsure]
+        same_hash = f"{column(HASH_COLUMN, of='t')} = {column(HASH_COLUMN, of='s')}"
+        conditions.append(f"COALESCE({' AND '.join([same_hash, *values])}, FALSE)")
+    if given.is_mixed or not all(Shape(_own(stored)).is_like(one) for one in staged):
+        values = [_alike(stored, one, given) for one in _replaced(schema, given)]
+        conditions.append(f"({' AND '.join(values) or 'TRUE'})")
+    return " OR ".join(conditions) or "FALSE"
 
 
-def is_read_alike(stored: Struct, given: Given, staged: Iterable[Struct]) -> bool:
-    """Return whether stored and staged rows have the same columns, so that their hashes can be compared."""
-    return not given.is_mixed and all(Shape(_own(stored)).is_like(one) for one in staged)
+def _read_without(staged: Sequence[Struct], shapes: Sequence[Shape], renamed: Mapping[str, str]) -> frozenset[str]:
+    """Return the present names, in lower case, of staged columns that some stored rows were read without."""
+    names = (name for one in staged for shape in shapes for name in shape.lacks(one))
+    return frozenset(present_name(name, renamed).lower() for name in names)
+
+
+def _replaced(schema: Struct, given: Given) -> list[Field]:
+    """Return the columns of the source that some staged row was read with."""
+    return [one for one in schema.fields if one.name not in PROVENANCE and given.condition(one.name) != "FALSE"]
 
 
 def _paths(columns: Struct, within: ColumnPath = ()) -> Iterator[ColumnPath]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hakiri.land.decide.prune import REACH, bounds
-from hakiri.land.decide.same_rows import PART_COLUMN, Given, is_read_alike, is_stored_alike, merged_value
+from hakiri.land.decide.same_rows import PART_COLUMN, Given, is_unchanged, merged_value
 from hakiri.land.modes.instead import instead
 from hakiri.land.modes.port import LandMode, Situation
 from hakiri.land.query.watermark import mark
@@ -57,14 +57,16 @@ class UpsertMode(LandMode):
             return first_rows(situation)
         situation.require_key()
         situation.require_columns(situation.state.schema)
+        request, schema, stored = situation.request, situation.schema, situation.state.schema
+        given = Given(tuple(part.given for part in situation.parts))
         return upsert(
             situation.table,
-            situation.schema,
-            situation.state.schema,
-            key=situation.request.key,
+            schema,
+            stored,
+            key=request.key,
             cursor=situation.cursor,
-            given=Given(tuple(part.given for part in situation.parts)),
-            staged=situation.staged,
+            given=given,
+            unchanged=is_unchanged(schema, stored, given, situation.staged, request.shapes, request.renamed),
             partition_by=situation.state.layout.partition_by,
         )
 
@@ -99,14 +101,15 @@ def upsert(
     key: tuple[str, ...],
     cursor: str | None,
     given: Given,
-    staged: tuple[Struct, ...],
+    unchanged: str,
     partition_by: tuple[str, ...] = (),
 ) -> Steps:
-    """Insert new keys, replace older rows of known keys, and read only the reach of the staged keys."""
+    """Insert new keys, replace older rows of known keys, and read only the reach of the staged keys.
+
+    `unchanged` is the condition that replacing the stored row `t` by the staged row `s` would change nothing.
+    """
     match = " AND ".join(f"{column(name, of='t')} = {column(name, of='s')}" for name in key)
-    settled = _settled(schema, stored, cursor)
-    if not is_read_alike(stored, given, staged):
-        settled = f"{settled} OR ({is_stored_alike(schema, stored, given)})"
+    settled = f"{unchanged} OR {_is_newer(schema, stored, cursor)}" if cursor else unchanged
     merged = {one.name: merged_value(stored, one, given) for one in schema.fields}
     kept = {name: value for name, value in merged.items() if value != column(name, of="s")}
     merge = MERGE.format(
@@ -133,14 +136,9 @@ def upsert(
     )
 
 
-def _settled(schema: Struct, stored: Struct, cursor: str | None) -> str:
-    """Return the condition that the stored row `t` stays: it equals `s`, or is newer."""
-    reasons = []
-    if stored.find(HASH_COLUMN):
-        reasons.append(f"{column(HASH_COLUMN, of='t')} = {column(HASH_COLUMN, of='s')}")
-    if cursor:
-        reasons.append(f"{_mark(schema, cursor, of='s')} < {_mark(stored, cursor, of='t')}")
-    return " OR ".join(f"COALESCE({reason}, FALSE)" for reason in reasons) or "FALSE"
+def _is_newer(schema: Struct, stored: Struct, cursor: str) -> str:
+    """Return the condition that the stored row `t` is newer than the staged row `s`."""
+    return f"COALESCE({_mark(schema, cursor, of='s')} < {_mark(stored, cursor, of='t')}, FALSE)"
 
 
 def _mark(columns: Struct, cursor: str, *, of: str = "") -> str:
