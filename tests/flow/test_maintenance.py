@@ -98,6 +98,7 @@ def test_maintenance_leaves_every_row_and_every_later_landing_as_they_would_be(
         grow_old(stand.folder(name))
     second = maintain(stand)
     assert second[TABLE].removed > 0
+    assert second[f"{TABLE}_quarantine"].removed > 0, "files whose rows were compacted"
     assert sum(one.removed for one in maintain(stand).values()) == 0, "a repeat finds nothing"
     assert landed_orders(stand, TABLE) == expected
     version = stand.version(TABLE)

@@ -77,6 +77,18 @@ def test_a_quarantine_file_that_is_gone_is_named_and_nothing_lands(workshop: Wor
     assert not (workshop.root.parent / "orders_quarantine").exists()
 
 
+def test_a_copy_that_could_not_be_finished_is_removed(workshop: Workshop) -> None:
+    chunk = with_faults(workshop, "kept")
+    lost = replace(chunk, quarantine=(*chunk.quarantine, *with_faults(workshop, "lost").quarantine))
+    damaged = workshop.root / lost.quarantine[1].path
+    whole = damaged.read_bytes()
+    footer = int.from_bytes(whole[-8:-4], "little") + 8
+    damaged.write_bytes(whole[:4] + bytes(len(whole) - 4 - footer) + whole[-footer:])
+    with pytest.raises(StagedFileUnfit):
+        land_quarantine(workshop.request(lost), workshop.spark)
+    assert list((workshop.root.parent / "orders_quarantine" / "data").iterdir()) == []
+
+
 def test_a_quarantine_file_with_fewer_rows_than_were_sealed_does_not_land(workshop: Workshop) -> None:
     chunk = with_faults(workshop, "one")
     more = replace(chunk, quarantine=tuple(replace(file, rows=2) for file in chunk.quarantine))

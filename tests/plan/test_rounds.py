@@ -14,7 +14,7 @@ from hakiri.model.chunk import Chunk, ChunkKey, ChunkState, ChunkStatus, Gone, T
 from hakiri.model.cursor import CursorColumn, StoredCursor, to_text
 from hakiri.model.ledger import Cursor, Phase
 from hakiri.model.source import BackfillHint, CursorKind, Piece, Survey
-from hakiri.model.span import OneFile, PageToken, WholeTable
+from hakiri.model.span import OneFile, PageToken, Partition, WholeTable
 from hakiri.plan.facts import PipelineFacts
 from hakiri.plan.make import make_plan
 from hakiri.plan.plan import PipelinePlan
@@ -215,6 +215,19 @@ def test_a_position_that_a_log_was_read_up_to_wins_over_the_surveyed_one_and_nev
     assert after(CursorKind.SNAPSHOT_ID, "") == surveyed
     assert after(CursorKind.SNAPSHOT_ID, read, current=to_text(StoredCursor(12))) == to_text(StoredCursor(12))
     assert after(CursorKind.MONOTONIC, read) == surveyed, "what was read is no measure where a column is the cursor"
+
+
+def test_a_stream_without_a_position_does_not_move_the_others_past_what_they_read() -> None:
+    hint = BackfillHint(CursorKind.SNAPSHOT_ID, safe_parallelism=2, partition_keys=("s",))
+    pieces = tuple(Piece(Partition((("s", name),))) for name in "ab")
+    busy, quiet = one_round(Survey(pieces, low=1, high=100), hint=hint)
+    for token, expected in ((60, 60), (120, 100)):
+        known = [
+            state_of(busy, ChunkStatus.DONE, cursor=to_text(StoredCursor(token))),
+            state_of(quiet, ChunkStatus.DONE, cursor=""),
+        ]
+        history = History.of(known, landed_keys([busy, quiet]))
+        assert cursor_after(CursorKind.SNAPSHOT_ID, history, "") == to_text(StoredCursor(expected))
 
 
 def test_a_rewound_chunk_opens_its_table_again_and_leaves_the_cursor() -> None:

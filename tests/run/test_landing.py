@@ -11,20 +11,23 @@ from deltalake import DeltaTable
 
 from hakiri.catalog.errors import CatalogUnavailable
 from hakiri.catalog.port import Catalog
-from hakiri.model.errors import NotWritable
+from hakiri.land.errors import LandingFailed
 from hakiri.model.ledger import LandingStatus
+from hakiri.spec.pipeline import PipelineSpec
 from run.shop import Shop
 
 
 @dataclass
 class Failing:
-    """A catalog that cannot be reached for one verb."""
+    """A catalog that cannot be reached for one verb, for good or so many times."""
 
     catalog: Catalog
     verb: str
+    times: int = -1
 
     def __getattr__(self, name: str) -> Any:
-        if name == self.verb:
+        if name == self.verb and self.times:
+            self.times -= 1
             raise CatalogUnavailable(store="catalog", reason="the connection was reset")
         return getattr(self.catalog, name)
 
@@ -48,11 +51,31 @@ def test_the_cursor_stays_where_it_was_until_all_else_is_recorded(shop: Shop, ve
     assert DeltaTable(shop.table).version() == 0
 
 
+class PatientShop(Shop):
+    """The same pipeline, which tries a landing again."""
+
+    @property
+    def spec(self) -> PipelineSpec:
+        return PipelineSpec.model_validate(
+            {**super().spec.model_dump(exclude_unset=True), "retry": {"max_attempts": 3}}
+        )
+
+
+@pytest.mark.parametrize("verb", ["commit_snapshot", "append_lineage", "advance_cursor"])
+def test_a_retry_that_finds_its_own_landing_finished_records_what_is_left(tmp_path: Path, verb: str) -> None:
+    shop = PatientShop(tmp_path / "shop")
+    shop.stage("Rome", "Oslo")
+    with shop.lander(lambda catalog: Failing(catalog, verb, times=1)) as lander:
+        lander.land(is_last=True)
+    assert shop.landed() == ([LandingStatus.LANDED], '{"column":"id","type":"bigint","value":["int","2"]}')
+    assert DeltaTable(shop.table).version() == 0
+
+
 def test_a_table_waits_for_its_quarantined_rows_to_be_kept(shop: Shop) -> None:
     shop.stage("Rome", None)
     in_the_way = Path(f"{shop.table}_quarantine")
     in_the_way.touch()
-    with shop.lander() as lander, pytest.raises(NotWritable, match="orders_quarantine"):
+    with shop.lander() as lander, pytest.raises(LandingFailed, match="orders_quarantine"):
         lander.land(is_last=True)
     assert not DeltaTable.is_deltatable(str(shop.table))
     assert shop.landed() == ([LandingStatus.RESERVED], None)
@@ -60,7 +83,7 @@ def test_a_table_waits_for_its_quarantined_rows_to_be_kept(shop: Shop) -> None:
     with shop.lander() as lander:
         lander.land(is_last=True)
     assert shop.landed()[0] == [LandingStatus.LANDED]
-    (aside,) = DeltaTable(in_the_way).to_pyarrow_table().to_pylist()
+    (aside,) = DeltaTable(in_the_way).to_pyarrow_dataset().to_table().to_pylist()
     told = {name: aside[name] for name in ("pipeline_id", "run_id", "node_id", "created_at")}
     assert told == {"pipeline_id": "shop", "run_id": "run-1", "node_id": "n1", "created_at": shop.clock.now()}
 

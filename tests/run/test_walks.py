@@ -16,7 +16,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from conformance.connector.walks import LogConnector
+from conformance.connector.walks import LogConnector, PagesConnector
+from hakiri.extract.connectors.token import token_batch, token_of
 from hakiri.model.crash_points import STOP_AT, Boundary
 from hakiri.model.cursor import StoredCursor, to_text
 from hakiri.model.key import KeyValue
@@ -150,6 +151,53 @@ def test_pages_that_replace_a_table_are_read_to_their_end_before_they_land(
     assert (result.status, result.errors, ids(walk)) == (RunStatus.SUCCEEDED, (), wanted(300))
     assert result.landings[0].landed.tally.staged == 300
     assert walk.cursor() == stored("row 300")
+
+
+@dataclass(frozen=True)
+class EndingPages(PagesConnector):
+    """Pages of which the last one has no token, or leads back to the first."""
+
+    leads_back: bool = False
+
+    def read(
+        self, schema: TableSchema, span: Span, *, columns: tuple[str, ...] | None = None, since: KeyValue | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        *batches, token = super().read(schema, span, columns=columns, since=since)
+        is_last = token_of(token) == f"row {len(self._rows())}"
+        yield from batches if is_last else (*batches, token)
+        if is_last and self.leads_back:
+            yield token_batch("row 0")
+
+
+@dataclass
+class Ending(Walking):
+    """The same table, from pages that end."""
+
+    leads_back: bool = False
+
+    @property
+    def connector(self) -> EndingPages:
+        return EndingPages(self.root / "rows.jsonl", page_rows=40, pages_a_read=2, leads_back=self.leads_back)
+
+
+@pytest.mark.parametrize("mode", ["append", "truncate"])
+def test_a_walk_ends_with_a_page_that_has_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    monkeypatch.setattr(extract_chunks, "call_on_executor", call_here)
+    walk = Ending(tmp_path, mode=mode)
+    walk.publish(60)
+    result = walk.run_once()
+    assert (result.status, ids(walk)) == (RunStatus.SUCCEEDED, wanted(60))
+    with walk.services() as parts:
+        assert len(parts.catalog.chunks(THINGS)) == 1
+
+
+def test_a_walk_that_leads_back_to_its_first_page_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extract_chunks, "call_on_executor", call_here)
+    walk = Ending(tmp_path, mode="truncate", leads_back=True)
+    walk.publish(60)
+    result = walk.run_once(stages=ONE_PASS)
+    assert result.errors == ()
+    assert set(ids(walk)) == set(wanted(60))
 
 
 @dataclass(frozen=True)

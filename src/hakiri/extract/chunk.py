@@ -137,6 +137,7 @@ class _Extraction:
         self.saw_rows = False
         self.notes: list[str] = []
         self.token: KeyValue | None = None
+        self._pages: set[str] = set()
 
     @property
     def extracted(self) -> Extracted:
@@ -149,8 +150,9 @@ class _Extraction:
 
     def next_page(self, read: ChunkRead) -> ChunkRead | None:
         """Return the read of the page after this one; None if the read is not to be continued, or the page is last."""
-        if not read.walks or not isinstance(self.token, str) or read.span == PageToken(self.token):
+        if not read.walks or not isinstance(self.token, str) or self.token in self._pages:
             return None
+        self._pages.add(self.token)  # a server that leads back to a page that was read gives no end
         return replace(read, span=PageToken(self.token), since=self.token)
 
     def rows(self, batch: pa.RecordBatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 
 from hakiri.land.delta.spark_errors import translating
 from hakiri.land.errors import TableNotLanded, TableUnreadable
-from hakiri.land.lander import Landed, Outcome, land
+from hakiri.land.lander import Landed, Outcome, find_table, land
 from hakiri.land.layout import BARE
 from hakiri.land.query.rust import ask
 from hakiri.land.recipe import LandRequest
@@ -27,6 +28,9 @@ from hakiri.spec.load import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+COPIES = "data/landing-"
+"""What the paths of the files begin with that quarantined rows are copied into."""
 
 COUNT = "SELECT rule_id, COUNT(*) AS found FROM {table} GROUP BY rule_id ORDER BY found DESC, rule_id"
 
@@ -97,14 +101,21 @@ def _quarantined(request: LandRequest, chunk: StagedChunk) -> StagedChunk:
 
 def _land_copy(request: LandRequest, folder: Path, spark: Callable[[], SparkSession]) -> Landed:
     """Copy the rows into one file in the table's own folder, so that the table can adopt it without Spark."""
+    state = find_table(request, spark)
+    if state is not None and state.number == request.landing.number:
+        return land(request, spark)  # a replay, which needs no copy
     found = pa.unify_schemas([chunk.schema for chunk in request.chunks], promote_options="permissive")
     schema = pa.schema([field.with_nullable(True) for field in found])  # a file of another release may lack any of them
     # Each try has a file of its own: one that takes over writes beside whoever is still at it.
-    copy = folder / "data" / f"landing-{request.landing.number:08}-{uuid4().hex[:8]}.parquet"
+    copy = folder / f"{COPIES}{request.landing.number:08}-{uuid4().hex[:8]}.parquet"
     try:
         rows = _copy(request, schema, copy)
-    except OSError as cause:
-        raise NotWritable(folder=str(copy.parent), reason=cause.strerror or str(cause)) from cause
+    except BaseException as cause:
+        with suppress(OSError):
+            copy.unlink()
+        if isinstance(cause, OSError):
+            raise NotWritable(folder=str(copy.parent), reason=cause.strerror or str(cause)) from cause
+        raise
     file = StagedFile(str(copy.relative_to(folder)), rows, copy.stat().st_size, sha256="")
     first, *others = request.chunks
     sealed = sum(file.rows for chunk in request.chunks for file in chunk.files)
@@ -114,7 +125,7 @@ def _land_copy(request: LandRequest, folder: Path, spark: Callable[[], SparkSess
         *(replace(one, files=(), tally=Tally()) for one in others),
     )
     landed = land(replace(request, root=str(folder), chunks=chunks), spark)
-    if landed.outcome is not Outcome.ADOPTED:
+    if landed.outcome is Outcome.WRITTEN:  # after a lost answer, a replay may be this very copy's commit
         copy.unlink(missing_ok=True)
     return landed
 

@@ -165,10 +165,11 @@ def cursor_after(kind: CursorKind, history: History, current: str) -> str:
     if not last or any(state.chunk.key.chunk not in names for state in last):
         return current
     reading, is_refresh = from_json(last[-1].chunk.predicate), last[-1].chunk.is_refresh
-    token = _token(kind, last)
+    reach = None if reading.reach is None else StoredCursor(reading.reach, reading.column)
+    token = _token(kind, last, reach)
     if kind is CursorKind.OPAQUE_TOKEN:
         return current if token is None else to_text(token)
-    reached = token or (None if reading.reach is None else StoredCursor(reading.reach, reading.column))
+    reached = token or reach
     if reached is None:
         # A table that was read anew and found empty begins anew, too.
         return "" if is_refresh else current
@@ -176,13 +177,18 @@ def cursor_after(kind: CursorKind, history: History, current: str) -> str:
     return current if is_back else to_text(reached)
 
 
-def _token(kind: CursorKind, chunks: Iterable[ChunkState]) -> StoredCursor | None:
-    """Return the least token that the chunks of a round brought; None if one brought none, or the kind has none."""
+def _token(kind: CursorKind, chunks: Iterable[ChunkState], reach: StoredCursor | None) -> StoredCursor | None:
+    """Return the least token that the chunks of a round brought; None if none did, or the kind has none.
+
+    A stream without one has been read as far as the survey saw.
+    """
     if kind not in TOKEN_KINDS:
         return None
     found = [from_text(state.seal.token) if state.seal and state.seal.token else None for state in chunks]
     known = [one for one in found if one is not None]
-    if len(known) < len(found):
+    if known and len(known) < len(found) and reach is not None:
+        known.append(reach)
+    if not known:
         return None
     # Of several streams the least: what the others have read beyond it is read again.
     return min(known, key=lambda one: one.value) if len(known) > 1 else known[0]

@@ -17,6 +17,7 @@ from hakiri.extract.connectors.port import Connector
 from hakiri.extract.transform.reshape import Reshape
 from hakiri.model.chunk import ChunkKey, Failure, FailureKind, Lease
 from hakiri.model.crash_points import Boundary, passing
+from hakiri.model.cursor import from_text
 from hakiri.model.errors import NotWritable, SessionLost
 from hakiri.model.span import PageToken
 from hakiri.model.table import TableSchema
@@ -75,7 +76,7 @@ class ChunkExtractor:
         self.rows_read = 0
         self.bytes = 0
         self.with_rows: set[str] = set()
-        """Tables of which rows were read."""
+        """Tables of which rows were read, with a token from which a further read goes on."""
         self.gone: set[str] = set()
         """Tables for which something that was planned was missing at the source."""
         self.left_running = False
@@ -178,7 +179,7 @@ class ChunkExtractor:
             chunk.staged(staged)
             key = lease.chunk.key
             self.notes += [f"chunk {key.chunk} of `{key.table}`: {note}" for note in staged.notes]
-            if staged.tally.read:
+            if staged.tally.read and _goes_on(lease, staged):
                 self.with_rows.add(key.table)
             if staged.seal.gone:
                 self.gone.add(lease.chunk.key.table)
@@ -269,6 +270,13 @@ class ChunkExtractor:
 
     def _observed(self, lease: Lease) -> ObservedChunk:
         return ObservedChunk(self._context.journal, lease.chunk.key, lease.attempt)
+
+
+def _goes_on(lease: Lease, staged: Staged) -> bool:
+    """Return whether the read brought another token than the one it began from: a last page brings none."""
+    span = from_json(lease.chunk.predicate).span
+    began = span.token if isinstance(span, PageToken) else None
+    return bool(staged.seal.token) and from_text(staged.seal.token).value != began
 
 
 def release_dead_leases(context: RunContext) -> None:

@@ -263,7 +263,8 @@ class TableLander:
     ) -> LandRequest:
         terms, history = self._terms, history_of(self._catalog, state)
         is_exchange = exchanges(history, states, replaces_table=terms.replaces_table)
-        last = expected_landing(state.landings)
+        before = self._landings_before(landing, state)
+        last = expected_landing(before)
         decided = SchemaDecision.of(state.schema)
         return LandRequest(
             project=self._context.services.project,
@@ -281,12 +282,18 @@ class TableLander:
             mirror=terms.mirror(self._place, staged),
             layout=terms.layout,
             removes_overlap=last is not None and bool(overlapping((one.chunk for one in states), history)),
-            repeats_last=is_exchange and last is not None and self._repeats(state.landings[0], staged),
+            repeats_last=is_exchange and last is not None and self._repeats(before[0], staged),
             accepted=terms.accepted(decided),
             shapes=decided.shapes if decided else (),
             is_strict=terms.spec.schema_policy is SchemaPolicy.STRICT,
             accepts_loss=self._accepts_loss or all(one.chunk.is_refresh for one in states),
         )
+
+    def _landings_before(self, landing: Landing, state: LedgerState) -> tuple[Landing, ...]:
+        """Return the last finished landings before this one: a retry may find this one finished, or a later one."""
+        if all(one.number < landing.number for one in state.landings):
+            return state.landings
+        return self._catalog.last_landings(self._key, before=landing.number)
 
     def _read_again(self, landing: Landing, unfit: StagedUnfit | StagedFileUnfit) -> None:
         """Send chunks whose staged files are lost or damaged back to be read, if nothing of the landing was written.

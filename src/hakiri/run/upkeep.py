@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hakiri.catalog.port import Catalog
 from hakiri.errors import HakiriError, as_json
 from hakiri.land.delta.build import BUILDS, build_number
+from hakiri.land.quarantine import COPIES
 from hakiri.land.target import NamedTarget, PathTarget, Target
 from hakiri.land.upkeep.compact import compact
 from hakiri.land.upkeep.spark import is_there, optimize_named, vacuum_named
@@ -231,7 +232,7 @@ class _Spent:
         if path.startswith(f"{BUILDS}/"):
             number = build_number(path)
             return number is not None and number <= self.number
-        return not path.startswith("data/")
+        return not path.startswith("data/") or path.startswith(COPIES)
 
     def is_landed(self, path: str) -> bool:
         """Return whether the rows of a staged file are in the table. Its manifest is kept: it records what was read."""

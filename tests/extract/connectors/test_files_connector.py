@@ -317,6 +317,20 @@ def test_lines_without_a_header_have_as_many_fields_as_the_table_was_described_w
     assert [kind_of(batch) for batch in batches] == [BatchKind.ROWS, BatchKind.QUARANTINED, BatchKind.ROWS]
 
 
+def test_files_without_a_header_may_have_more_or_fewer_columns_than_others(tmp_path: Path) -> None:
+    connector = folder(tmp_path, {"t/1.csv": b"1,x\n2,y\n", "t/2.csv": b"3,z,more\n"}, header=False)
+    _, rows, faults = read(connector)
+    assert rows == [
+        {"column_1": 1, "column_2": "x", "column_3": None},
+        {"column_1": 2, "column_2": "y", "column_3": None},
+        {"column_1": 3, "column_2": "z", "column_3": "more"},
+    ]
+    assert not faults
+    folder(tmp_path, {"t/3.csv": b"4,a,b,new\n"})
+    batches = list(connector.read(connector.describe(SourceTable("t")), WholeTable()))
+    assert [row.get("column_4") for batch in batches for row in batch.to_pylist()].count("new") == 1
+
+
 def test_one_odd_first_line_without_a_header_does_not_decide_how_many_fields_are_due(tmp_path: Path) -> None:
     connector = folder(tmp_path, {"t/1.csv": b"made,by,hand\n1,x\n2,y\n", "t/2.csv": b"3,z\n"}, header=False)
     _, rows, faults = read(connector)

@@ -246,6 +246,7 @@ class RustExecutor:
             opened = self._tables[table] = _Open(self._load(table))
         elif not _is_newest(self._root / table.name / "_delta_log", opened.handle.version()):
             opened.handle.update_incremental()
+            _require_known_handle(opened.handle)  # a newer release may have migrated it meanwhile
         return opened
 
     def _load(self, table: Table) -> DeltaTable:

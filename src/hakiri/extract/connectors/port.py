@@ -59,9 +59,9 @@ class Connector(Protocol):
 
         A source that is walked by page tokens or by positions in a log also yields where the next read continues
         (`token.token_batch`), after the rows that come before it. Once they have landed, the token is the table's
-        cursor, and the next `survey` gets it as `since`. Positions are compared, so they have to sort as the log does;
-        of several streams the least one counts, and the others read some entries again. Other sources go by the values
-        of a column, and their tokens are ignored.
+        cursor, and the next `survey` gets it as `since`. The last page brings no token, its own, or no rows.
+        Positions are compared, so they have to sort as the log does; of several streams the least one counts, and the
+        others read some entries again. Other sources go by the values of a column, and their tokens are ignored.
         """
         ...
 

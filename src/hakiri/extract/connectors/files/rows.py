@@ -173,10 +173,7 @@ def csv_schema(stream: Front, config: FilesConfig, wanted: Wanted, rows: int) ->
     dialect = _dialect(config)
     found = records(lines(stream, config.encoding, config.max_line_bytes), dialect)
     names, found = _header(found, config, dialect, wanted)
-    block = list(islice(found, rows))
-    if wanted.or_more and not config.header:
-        names = _numbered(_usual_width(block, dialect) or len(names))
-    sample = parse(block, len(names), dialect)
+    sample = parse(list(islice(found, rows)), len(names), dialect)
     texts = [fit_array(column, pa.string()).array for column in sample.columns]
     return pa.schema([(name, type_of_texts(column)) for name, column in zip(names, texts, strict=True)])
 
@@ -214,7 +211,8 @@ def _header(
     else:
         return [], iter(passed)
     if not config.header:
-        return _names_by_place(wanted, len(fields)), chain(passed, [first], found)
+        seen = [*passed, first, *islice(found, _WIDTH_LINES)]
+        return _names_by_place(wanted, len(fields), seen, dialect), chain(seen, found)
     try:
         names = [(field or b"").decode() for field in fields]
     except UnicodeDecodeError as cause:
@@ -230,14 +228,22 @@ def _fields(types: dict[str, pa.DataType]) -> list[pa.Field]:
     return [pa.field(name, kind) for name, kind in types.items()]
 
 
-def _names_by_place(wanted: Wanted, width: int) -> list[str]:
-    """Return the field names of a file without a header. Lines of another width than the table's are quarantined."""
+def _names_by_place(wanted: Wanted, width: int, seen: Iterable[Record], dialect: CsvDialect) -> list[str]:
+    """Return the field names of a file without a header; its lines of another width are quarantined.
+
+    Where no columns are declared, a file has as many as most of its first lines. Other files may have more or fewer,
+    but one with a single field has another delimiter.
+    """
     if not all(map(_NUMBERED.fullmatch, wanted.asked)):
         return list(wanted.asked)
     due = max((int(found[1]) for name in wanted.fields.names if (found := _NUMBERED.fullmatch(name))), default=0)
-    return _numbered(due if wanted.or_more and due else max(width, due))
+    if not wanted.or_more:
+        return _numbered(max(width, due))
+    usual = _usual_width(seen, dialect, due) or width
+    return _numbered(due if usual == 1 and due else usual)
 
 
+_WIDTH_LINES = 100
 _NUMBERED = re.compile("column_([1-9][0-9]{0,4})")
 
 
@@ -245,10 +251,10 @@ def _numbered(width: int) -> list[str]:
     return [f"column_{index + 1}" for index in range(width)]
 
 
-def _usual_width(found: Iterable[Record], dialect: CsvDialect) -> int:
-    """Return the number of fields that most of these lines have."""
+def _usual_width(found: Iterable[Record], dialect: CsvDialect, due: int) -> int:
+    """Return the number of fields that most of these lines have, the due one where several are as usual."""
     widths = Counter(dialect.width(one.text) for one in found if one.fault is None and one.text.strip())
-    return max(widths, key=widths.__getitem__, default=0)
+    return max(widths, key=lambda width: (widths[width], width == due), default=0)
 
 
 def _fields_of(first: Record, dialect: CsvDialect, origin: str) -> list[bytes | None]:
