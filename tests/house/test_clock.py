@@ -22,6 +22,7 @@ SLEEPERS = {
 WAITERS = {
     "run/heartbeat.py",  # between two beats; a clock of a test would stop the heart
     "run/extract_chunks.py",  # for the first of several tasks
+    "run/apply.py",  # for its pipelines, a second at a time, so that Ctrl-C is noticed
     "land/hooks/unity.py",  # for a function that is called in a thread of its own
 }
 INSTANTS = {"now", "utcnow", "today", "time", "time_ns", "localtime", "gmtime"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from hakiri.run.heartbeat import Heartbeat
@@ -19,6 +19,7 @@ from hakiri.spec.pipeline import PipelineSpec
 
 _AT_ONCE = 8
 """How many pipelines run at once; their chunks share the slots that Spark has."""
+_SIGNAL_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,4 +64,8 @@ def _run_all(
         Heartbeat(services.catalog, lease_seconds=services.lease_seconds) as heartbeat,
         ThreadPoolExecutor(min(len(specs), _AT_ONCE), thread_name_prefix="pipeline") as pool,
     ):
-        return tuple(pool.map(run, specs))
+        futures = [pool.submit(run, spec) for spec in specs]
+        # Python handles signals on the main thread only, and a signal given to another thread does not wake it.
+        while wait(futures, timeout=_SIGNAL_SECONDS).not_done:
+            pass
+        return tuple(future.result() for future in futures)
